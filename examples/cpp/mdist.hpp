@@ -13,12 +13,18 @@
 //   thread may read values. Iterators and started collectives are used by one thread at a time.
 #pragma once
 
+#include "mdist/call.hpp"
 #include "mdist/checkpoint.hpp"
 #include "mdist/config.hpp"
 #include "mdist/context.hpp"
 #include "mdist/dataset.hpp"
+#include "mdist/dlpack.hpp"
 #include "mdist/gradients.hpp"
+#include "mdist/loop.hpp"
 #include "mdist/memory.hpp"
+#include "mdist/names.hpp"
+#include "mdist/operator.hpp"
+#include "mdist/options.hpp"
 #include "mdist/replica.hpp"
 #include "mdist/run.hpp"
 #include "mdist/strategy.hpp"

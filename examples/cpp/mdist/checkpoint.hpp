@@ -41,19 +41,19 @@ class Checkpoint : public Handle<mdist_checkpoint_t, mdist_checkpoint_destroy> {
     }
 
     // Returns when the checkpoint is on disk.
-    void save(uint64_t number, Timeout timeout = {}) {
-        detail::call(mdist_checkpoint_save, get(), number, timeout.options());
+    void save(uint64_t number, CallOptions options = {}) {
+        detail::call(mdist_checkpoint_save, get(), number, options.get());
     }
 
     // Returns the number of the restored checkpoint; nothing if there is none. The file must have the same names as the
     // variables. With `partial`, variables that the file lacks keep their values, and other contents of the file are
     // ignored.
-    std::optional<uint64_t> restore(uint64_t number = MDIST_LATEST, bool partial = false, Timeout timeout = {}) {
-        const mdist_restore_options_t options{sizeof options, partial ? uint32_t{MDIST_RESTORE_PARTIAL} : 0,
-                                              timeout.options()->timeout_ns};
+    std::optional<uint64_t> restore(uint64_t number = MDIST_LATEST, bool partial = false, CallOptions options = {}) {
+        const mdist_restore_options_t given{sizeof given, partial ? uint32_t{MDIST_RESTORE_PARTIAL} : 0,
+                                            options.get()->timeout_ns};
         return found<uint64_t>([&] {
             uint64_t restored = 0;
-            detail::call(mdist_checkpoint_restore, get(), number, &restored, &options);
+            detail::call(mdist_checkpoint_restore, get(), number, &restored, &given);
             return restored;
         });
     }
@@ -97,9 +97,9 @@ class Preemption : public Handle<mdist_preemption_t, mdist_preemption_destroy> {
 
     // Returns the same on all workers; all must call it. If `worker` is not NULL, stores the rank of the worker that
     // must end, or MDIST_NONE.
-    mdist_preemption_verdict_t check(uint32_t *worker = nullptr, Timeout timeout = {}) {
+    mdist_preemption_verdict_t check(uint32_t *worker = nullptr, CallOptions options = {}) {
         int32_t verdict = MDIST_PREEMPTION_GO_ON;
-        detail::call(mdist_preemption_check, get(), &verdict, worker, timeout.options());
+        detail::call(mdist_preemption_check, get(), &verdict, worker, options.get());
         return static_cast<mdist_preemption_verdict_t>(verdict);
     }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Config: the kind of strategy, its devices and its limits. Timeout: the timeout of one call.
+// Config: the kind of strategy, its devices and its limits.
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "error.hpp"
@@ -48,22 +47,6 @@ class Config : public Handle<mdist_config_t, mdist_config_destroy> {
         detail::call(mdist_config_create, &out);
         return out;
     }
-};
-
-// A timeout for each wait for other replicas. The default is that of the run or the configuration.
-class Timeout {
-  public:
-    Timeout() noexcept = default;
-    template <typename Number, typename Period>
-    Timeout(std::chrono::duration<Number, Period> duration) noexcept {
-        options_.timeout_ns =
-            static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
-    }
-
-    const mdist_call_options_t *options() const noexcept { return &options_; }
-
-  private:
-    mdist_call_options_t options_{sizeof(mdist_call_options_t), 0, 0, 0, 0, 0, nullptr};
 };
 
 } // namespace mdist

@@ -60,6 +60,9 @@ class Iterator : public Handle<mdist_iterator_t, detail::end_iteration> {
         return values;
     }
 
+    // What the maps of its dataset throw. For functions that take elements inside the library.
+    const std::shared_ptr<detail::Thrown> &thrown() const noexcept { return thrown_; }
+
     // How many rows each replica of the job, by id, got in the last element of a distributed dataset.
     std::vector<uint64_t> rows(const Strategy &strategy) {
         std::vector<uint64_t> rows(mdist_strategy_replica_count(strategy.get()));
@@ -134,11 +137,11 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
     // also on threads of the library, so that prefetch may follow. `outputs`: as for map.
     template <typename Make>
     static Dataset from_generator(Make make, std::initializer_list<Tensor> outputs, uint32_t flags = 0) {
-        using Call = detail::GeneratorCall<Make>;
+        using Kept = detail::GeneratorCall<Make>;
         auto thrown = std::make_shared<detail::Thrown>();
         return source(thrown, [&](mdist_dataset_t **out) {
-            detail::call(mdist_dataset_from_generator, Call::on_element, new Call{std::move(make), thrown},
-                         detail::drop<Call>, detail::drop<typename Call::Next>, outputs.begin(), outputs.size(), flags,
+            detail::call(mdist_dataset_from_generator, Kept::on_element, new Kept{std::move(make), thrown},
+                         detail::drop<Kept>, detail::drop<typename Kept::Next>, outputs.begin(), outputs.size(), flags,
                          out);
         });
     }
@@ -184,8 +187,8 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
     // Keeps the elements for which filter(ConstTensors) returns true.
     template <typename Filter>
     Dataset filter(Filter filter) const {
-        using Call = detail::FilterCall<Filter>;
-        return make(mdist_dataset_filter, Call::on_element, new Call{std::move(filter), thrown_}, detail::drop<Call>);
+        using Kept = detail::FilterCall<Filter>;
+        return make(mdist_dataset_filter, Kept::on_element, new Kept{std::move(filter), thrown_}, detail::drop<Kept>);
     }
 
     // These elements, then those of another dataset.
@@ -198,8 +201,9 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
     static Dataset zip(std::initializer_list<const Dataset *> sources) {
         std::vector<const mdist_dataset_t *> handles;
         for (const Dataset *one : sources) handles.push_back(one->get());
-        return joined(sources,
-                      [&](mdist_dataset_t **out) { detail::call(mdist_dataset_zip, handles.data(), handles.size(), out); });
+        return joined(sources, [&](mdist_dataset_t **out) {
+            detail::call(mdist_dataset_zip, handles.data(), handles.size(), out);
+        });
     }
 
     size_t component_count() const noexcept { return mdist_dataset_component_count(get()); }

@@ -39,6 +39,22 @@ class Gradients : public Handle<mdist_gradients_t, mdist_gradients_destroy> {
     Gradients(Strategy &strategy, const std::vector<ConstTensor> &like, const GradientsOptions &options = {})
         : Handle(create(strategy, like, options)) {}
 
+    // Gradients in the program's own memory, which must outlive them or the next lend(): gradient g of local replica r
+    // is tensors[r * count + g]. A tensor without memory (Tensor::of) is lent later. They are reduced where they lie.
+    static Gradients lent(Strategy &strategy, const std::vector<Tensor> &tensors, size_t count,
+                          const GradientsOptions &options = {}) {
+        if (tensors.size() != count * strategy.local_replica_count())
+            throw std::invalid_argument("there must be a tensor for each gradient and local replica");
+        const mdist_gradients_options_t given = options_of(options);
+        mdist_gradients_t *out = nullptr;
+        detail::call(mdist_gradients_create_lent, strategy.get(), tensors.data(), count, &out, &given);
+        return Gradients(out);
+    }
+    // Says where all gradients of a local replica lie from its next round on.
+    void lend(uint32_t local_replica, const std::vector<Tensor> &tensors) {
+        detail::call(mdist_gradients_lend, get(), local_replica, tensors.data(), tensors.size());
+    }
+
     // A gradient of a local replica. Its address stays the same. Write it until it is ready, and again after the wait.
     Tensor tensor(uint32_t local_replica, size_t index) const {
         mdist_tensor_t out;
@@ -54,6 +70,11 @@ class Gradients : public Handle<mdist_gradients_t, mdist_gradients_destroy> {
     // Says that a gradient of this replica is complete. From now until the wait it belongs to the library.
     void ready(Replica &replica, size_t index) { detail::call(mdist_gradients_ready, replica.get(), get(), index); }
 
+    // The same for a lent gradient, which lies at `data` in this round.
+    void ready(Replica &replica, size_t index, void *data) {
+        detail::call(mdist_gradients_ready_at, replica.get(), get(), index, data);
+    }
+
     // Ends the round: on return all gradients are reduced and clipped.
     Reduced wait(Replica &replica) {
         Reduced result{};
@@ -64,10 +85,15 @@ class Gradients : public Handle<mdist_gradients_t, mdist_gradients_destroy> {
     }
 
   private:
+    using Handle::Handle;
+
+    static mdist_gradients_options_t options_of(const GradientsOptions &options) {
+        return {
+            sizeof(mdist_gradients_options_t), options.flags, options.op, 0, options.bucket_bytes, options.clip_norm};
+    }
     static mdist_gradients_t *create(Strategy &strategy, const std::vector<ConstTensor> &like,
                                      const GradientsOptions &options) {
-        const mdist_gradients_options_t given{sizeof given,         options.flags,     options.op, 0,
-                                              options.bucket_bytes, options.clip_norm};
+        const mdist_gradients_options_t given = options_of(options);
         mdist_gradients_t *out = nullptr;
         detail::call(mdist_gradients_create, strategy.get(), like.data(), like.size(), &out, &given);
         return out;

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "config.hpp"
+#include "options.hpp"
 #include "tensor.hpp"
 #include "value.hpp"
 #include "work.hpp"
@@ -51,107 +51,151 @@ class Replica {
 
     // ---- Collectives. With one list of buffers they work in place.
 
-    void all_reduce(mdist_reduce_op_t op, Buffers buffers, Timeout timeout = {}) {
-        detail::call(mdist_all_reduce, handle_, op, buffers.data(), buffers.data(), buffers.size(), timeout.options());
+    void all_reduce(mdist_reduce_op_t op, Buffers buffers, CallOptions options = {}) {
+        detail::call(mdist_all_reduce, handle_, op, buffers.data(), buffers.data(), buffers.size(), options.get());
     }
-    void all_reduce(mdist_reduce_op_t op, ConstBuffers inputs, Buffers outputs, Timeout timeout = {}) {
-        exchange(mdist_all_reduce, inputs, outputs, timeout, op);
+    void all_reduce(mdist_reduce_op_t op, ConstBuffers inputs, Buffers outputs, CallOptions options = {}) {
+        exchange(mdist_all_reduce, inputs, outputs, options, op);
     }
-    void reduce_scatter(mdist_reduce_op_t op, ConstBuffers inputs, Buffers outputs, Timeout timeout = {}) {
-        exchange(mdist_reduce_scatter, inputs, outputs, timeout, op);
+    void reduce_scatter(mdist_reduce_op_t op, ConstBuffers inputs, Buffers outputs, CallOptions options = {}) {
+        exchange(mdist_reduce_scatter, inputs, outputs, options, op);
     }
-    void all_gather(ConstBuffers inputs, Buffers outputs, Timeout timeout = {}) {
-        exchange(mdist_all_gather, inputs, outputs, timeout);
+    void all_gather(ConstBuffers inputs, Buffers outputs, CallOptions options = {}) {
+        exchange(mdist_all_gather, inputs, outputs, options);
     }
-    void all_to_all(ConstBuffers inputs, Buffers outputs, Timeout timeout = {}) {
-        exchange(mdist_all_to_all, inputs, outputs, timeout);
+    void all_to_all(ConstBuffers inputs, Buffers outputs, CallOptions options = {}) {
+        exchange(mdist_all_to_all, inputs, outputs, options);
     }
-    void broadcast(uint32_t root, Buffers buffers, Timeout timeout = {}) {
-        detail::call(mdist_broadcast, handle_, root, buffers.data(), buffers.size(), timeout.options());
+    // Part j of an input goes to replica j, part j of an output comes from it; parts lie end to end. There is a length
+    // for each replica that takes part, buffer by buffer.
+    void all_to_all_parts(ConstBuffers inputs, Span<const uint64_t> input_parts, Buffers outputs,
+                          Span<const uint64_t> output_parts, CallOptions options = {}) {
+        check_parts(inputs.size(), outputs.size(), input_parts, output_parts, options);
+        detail::call(mdist_all_to_all_parts, handle_, inputs.data(), input_parts.data(), outputs.data(),
+                     output_parts.data(), inputs.size(), options.get());
+    }
+    void broadcast(uint32_t root, Buffers buffers, CallOptions options = {}) {
+        detail::call(mdist_broadcast, handle_, root, buffers.data(), buffers.size(), options.get());
     }
     // Gathers the rows (Value::rows) of all replicas, one after another. MEAN divides them by the number of replicas.
-    Value all_reduce_rows(mdist_reduce_op_t op, ConstTensor indices, ConstTensor values, Timeout timeout = {}) {
+    Value all_reduce_rows(mdist_reduce_op_t op, ConstTensor indices, ConstTensor values, CallOptions options = {}) {
         mdist_value_t *out = nullptr;
-        detail::call(mdist_all_reduce_rows, handle_, op, &indices, &values, &out, timeout.options());
+        detail::call(mdist_all_reduce_rows, handle_, op, &indices, &values, &out, options.get());
         return Value(out);
     }
     // Collectives with a root. The library ignores the outputs of the other replicas, and for scatter their inputs.
     // Pass an empty container there.
-    void reduce_to_root(mdist_reduce_op_t op, uint32_t root, Buffers buffers, Timeout timeout = {}) {
+    void reduce_to_root(mdist_reduce_op_t op, uint32_t root, Buffers buffers, CallOptions options = {}) {
         detail::call(mdist_reduce_to_root, handle_, op, root, buffers.data(), buffers.data(), buffers.size(),
-                     timeout.options());
+                     options.get());
     }
     void reduce_to_root(mdist_reduce_op_t op, uint32_t root, ConstBuffers inputs, Buffers outputs,
-                        Timeout timeout = {}) {
-        exchange(mdist_reduce_to_root, inputs, outputs, timeout, op, root);
+                        CallOptions options = {}) {
+        exchange(mdist_reduce_to_root, inputs, outputs, options, op, root);
     }
-    void gather_to_root(uint32_t root, ConstBuffers inputs, Buffers outputs, Timeout timeout = {}) {
-        exchange(mdist_gather_to_root, inputs, outputs, timeout, root);
+    void gather_to_root(uint32_t root, ConstBuffers inputs, Buffers outputs, CallOptions options = {}) {
+        exchange(mdist_gather_to_root, inputs, outputs, options, root);
     }
-    void scatter(uint32_t root, ConstBuffers inputs, Buffers outputs, Timeout timeout = {}) {
-        exchange(mdist_scatter, inputs, outputs, timeout, root);
+    void scatter(uint32_t root, ConstBuffers inputs, Buffers outputs, CallOptions options = {}) {
+        exchange(mdist_scatter, inputs, outputs, options, root);
     }
-    void barrier(Timeout timeout = {}) { detail::call(mdist_barrier, handle_, timeout.options()); }
+    void barrier(CallOptions options = {}) { detail::call(mdist_barrier, handle_, options.get()); }
 
     // ---- The same, started. The work takes ownership of the containers, and returns them from wait().
 
     template <typename Data>
-    Work<Data> all_reduce_start(mdist_reduce_op_t op, Data data, Timeout timeout = {}) {
+    Work<Data> all_reduce_start(mdist_reduce_op_t op, Data data, CallOptions options = {}) {
         return {std::move(data), [&](Data &owned, mdist_work_t **out) {
                     const Buffer buffer(owned);
-                    detail::call(mdist_all_reduce_start, handle_, op, &buffer, &buffer, size_t{1}, out,
-                                 timeout.options());
+                    detail::call(mdist_all_reduce_start, handle_, op, &buffer, &buffer, size_t{1}, out, options.get());
                 }};
     }
     template <typename Data>
-    Work<Data> broadcast_start(uint32_t root, Data data, Timeout timeout = {}) {
+    Work<Data> broadcast_start(uint32_t root, Data data, CallOptions options = {}) {
         return {std::move(data), [&](Data &owned, mdist_work_t **out) {
                     const Buffer buffer(owned);
-                    detail::call(mdist_broadcast_start, handle_, root, &buffer, size_t{1}, out, timeout.options());
+                    detail::call(mdist_broadcast_start, handle_, root, &buffer, size_t{1}, out, options.get());
                 }};
     }
     template <typename Input, typename Output>
-    auto reduce_scatter_start(mdist_reduce_op_t op, Input input, Output output, Timeout timeout = {}) {
-        return exchange_start(mdist_reduce_scatter_start, std::move(input), std::move(output), timeout, op);
+    auto reduce_scatter_start(mdist_reduce_op_t op, Input input, Output output, CallOptions options = {}) {
+        return exchange_start(mdist_reduce_scatter_start, std::move(input), std::move(output), options, op);
     }
     template <typename Input, typename Output>
-    auto all_gather_start(Input input, Output output, Timeout timeout = {}) {
-        return exchange_start(mdist_all_gather_start, std::move(input), std::move(output), timeout);
+    auto all_gather_start(Input input, Output output, CallOptions options = {}) {
+        return exchange_start(mdist_all_gather_start, std::move(input), std::move(output), options);
     }
     template <typename Input, typename Output>
-    auto all_to_all_start(Input input, Output output, Timeout timeout = {}) {
-        return exchange_start(mdist_all_to_all_start, std::move(input), std::move(output), timeout);
+    auto all_to_all_start(Input input, Output output, CallOptions options = {}) {
+        return exchange_start(mdist_all_to_all_start, std::move(input), std::move(output), options);
+    }
+    template <typename Input, typename Output>
+    Work<std::pair<Input, Output>> all_to_all_parts_start(Input input, Span<const uint64_t> input_parts, Output output,
+                                                          Span<const uint64_t> output_parts, CallOptions options = {}) {
+        check_parts(1, 1, input_parts, output_parts, options);
+        return {std::pair(std::move(input), std::move(output)),
+                [&](std::pair<Input, Output> &owned, mdist_work_t **out) {
+                    const ConstBuffer from(owned.first);
+                    const Buffer to(owned.second);
+                    detail::call(mdist_all_to_all_parts_start, handle_, &from, input_parts.data(), &to,
+                                 output_parts.data(), size_t{1}, out, options.get());
+                }};
     }
     template <typename Data>
-    Work<Data> reduce_to_root_start(mdist_reduce_op_t op, uint32_t root, Data data, Timeout timeout = {}) {
+    Work<Data> reduce_to_root_start(mdist_reduce_op_t op, uint32_t root, Data data, CallOptions options = {}) {
         return {std::move(data), [&](Data &owned, mdist_work_t **out) {
                     const Buffer buffer(owned);
                     detail::call(mdist_reduce_to_root_start, handle_, op, root, &buffer, &buffer, size_t{1}, out,
-                                 timeout.options());
+                                 options.get());
                 }};
     }
     template <typename Input, typename Output>
-    auto gather_to_root_start(uint32_t root, Input input, Output output, Timeout timeout = {}) {
-        return exchange_start(mdist_gather_to_root_start, std::move(input), std::move(output), timeout, root);
+    auto gather_to_root_start(uint32_t root, Input input, Output output, CallOptions options = {}) {
+        return exchange_start(mdist_gather_to_root_start, std::move(input), std::move(output), options, root);
     }
     template <typename Input, typename Output>
-    auto scatter_start(uint32_t root, Input input, Output output, Timeout timeout = {}) {
-        return exchange_start(mdist_scatter_start, std::move(input), std::move(output), timeout, root);
+    auto scatter_start(uint32_t root, Input input, Output output, CallOptions options = {}) {
+        return exchange_start(mdist_scatter_start, std::move(input), std::move(output), options, root);
     }
-    Work<std::tuple<>> barrier_start(Timeout timeout = {}) {
+    Work<std::tuple<>> barrier_start(CallOptions options = {}) {
         return {std::tuple<>(), [&](std::tuple<> &, mdist_work_t **out) {
-                    detail::call(mdist_barrier_start, handle_, out, timeout.options());
+                    detail::call(mdist_barrier_start, handle_, out, options.get());
+                }};
+    }
+
+    // ---- Messages. A receive takes the message of its sender and tag. Both sides pass the same type and number of
+    // elements. A message of more than 4096 bytes waits for its receiver.
+
+    void send(uint32_t to, uint64_t tag, ConstBuffer buffer, CallOptions options = {}) {
+        detail::call(mdist_send, handle_, to, tag, &buffer, options.get());
+    }
+    void receive(uint32_t from, uint64_t tag, Buffer buffer, CallOptions options = {}) {
+        detail::call(mdist_receive, handle_, from, tag, &buffer, options.get());
+    }
+    template <typename Data>
+    Work<Data> send_start(uint32_t to, uint64_t tag, Data data, CallOptions options = {}) {
+        return {std::move(data), [&](Data &owned, mdist_work_t **out) {
+                    const ConstBuffer buffer(owned);
+                    detail::call(mdist_send_start, handle_, to, tag, &buffer, out, options.get());
+                }};
+    }
+    template <typename Data>
+    Work<Data> receive_start(uint32_t from, uint64_t tag, Data data, CallOptions options = {}) {
+        return {std::move(data), [&](Data &owned, mdist_work_t **out) {
+                    const Buffer buffer(owned);
+                    detail::call(mdist_receive_start, handle_, from, tag, &buffer, out, options.get());
                 }};
     }
 
     // ---- Losses. A sum over replicas gives the mean over all examples, or a term that counts once.
 
     // Counts the examples of all replicas, unless global_batch gives their number.
-    Loss average_loss(ConstTensor per_example, uint64_t global_batch = 0, Timeout timeout = {}) {
-        return average_loss(per_example, nullptr, global_batch, timeout);
+    Loss average_loss(ConstTensor per_example, uint64_t global_batch = 0, CallOptions options = {}) {
+        return average_loss(per_example, nullptr, global_batch, options);
     }
-    Loss average_loss(ConstTensor per_example, ConstTensor weights, uint64_t global_batch = 0, Timeout timeout = {}) {
-        return average_loss(per_example, &weights, global_batch, timeout);
+    Loss average_loss(ConstTensor per_example, ConstTensor weights, uint64_t global_batch = 0,
+                      CallOptions options = {}) {
+        return average_loss(per_example, &weights, global_batch, options);
     }
     double scale_regularization(ConstTensor terms) {
         double loss = 0;
@@ -165,31 +209,41 @@ class Replica {
     // Returns to each replica its own part of the merge's result, borrowed until the next merge. If the merge returns
     // nothing, this returns nothing; for a tuple of N values it returns a std::array of N tensors.
     template <typename Merge>
-    auto merge(Merge &&merge, std::initializer_list<ConstTensor> arguments = {}, Timeout timeout = {});
+    auto merge(Merge &&merge, std::initializer_list<ConstTensor> arguments = {}, CallOptions options = {});
 
   private:
     Loss average_loss(const ConstTensor &per_example, const ConstTensor *weights, uint64_t global_batch,
-                      const Timeout &timeout) {
+                      const CallOptions &options) {
         Loss loss{0, global_batch};
         detail::call(mdist_average_loss, handle_, &per_example, static_cast<const mdist_tensor_t *>(weights),
-                     &loss.examples, &loss.part, timeout.options());
+                     &loss.examples, &loss.part, options.get());
         return loss;
     }
 
+    void check_parts(size_t inputs, size_t outputs, Span<const uint64_t> input_parts, Span<const uint64_t> output_parts,
+                     const CallOptions &options) const {
+        if (inputs != outputs) throw std::invalid_argument("there must be as many outputs as inputs");
+        const size_t lengths = inputs * options.members(count());
+        if (input_parts.size() != lengths || output_parts.size() != lengths)
+            throw std::invalid_argument("there must be " + std::to_string(lengths) +
+                                        " lengths of parts, one for each buffer and replica that takes part");
+    }
+
     template <typename Function, typename... Op>
-    void exchange(Function function, const ConstBuffers &inputs, const Buffers &outputs, Timeout timeout, Op... op) {
+    void exchange(Function function, const ConstBuffers &inputs, const Buffers &outputs, CallOptions options,
+                  Op... op) {
         if (inputs.size() != outputs.size()) throw std::invalid_argument("there must be as many outputs as inputs");
-        detail::call(function, handle_, op..., inputs.data(), outputs.data(), inputs.size(), timeout.options());
+        detail::call(function, handle_, op..., inputs.data(), outputs.data(), inputs.size(), options.get());
     }
 
     template <typename Function, typename Input, typename Output, typename... Op>
-    Work<std::pair<Input, Output>> exchange_start(Function function, Input input, Output output, Timeout timeout,
+    Work<std::pair<Input, Output>> exchange_start(Function function, Input input, Output output, CallOptions options,
                                                   Op... op) {
         return {std::pair(std::move(input), std::move(output)),
                 [&](std::pair<Input, Output> &owned, mdist_work_t **out) {
                     const ConstBuffer from(owned.first);
                     const Buffer to(owned.second);
-                    detail::call(function, handle_, op..., &from, &to, size_t{1}, out, timeout.options());
+                    detail::call(function, handle_, op..., &from, &to, size_t{1}, out, options.get());
                 }};
     }
 

@@ -17,10 +17,10 @@ namespace mdist {
 class Run {
   public:
     // result_count: how many results the steps set.
-    explicit Run(Strategy &strategy, const Values &arguments = {}, size_t result_count = 0, Timeout timeout = {})
+    explicit Run(Strategy &strategy, const Values &arguments = {}, size_t result_count = 0, CallOptions options = {})
         : strategy_(strategy.get()), results_(result_count) {
         detail::call(mdist_run_begin, strategy_, detail::handles(arguments).data(), arguments.size(), result_count,
-                     timeout.options());
+                     options.get());
         open_ = true;
     }
     Run(const Run &) = delete;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config.hpp"
 #include "replica.hpp"
 #include "results.hpp"
 #include "value.hpp"
@@ -39,36 +40,44 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
     // a ConstTensor) is the replica's part of the returned Value. If the step returns a tuple of N, this returns a
     // std::array of N.
     template <typename Step>
-    auto run(Step &&step, const Values &arguments = {}, Timeout timeout = {});
+    auto run(Step &&step, const Values &arguments = {}, CallOptions options = {});
 
     // Calls function(Replica &, uint64_t element) for elements 0 to count - 1. Each element runs on one replica; all
     // replicas of the job work at the same time. Results are stacked, with a row for each element of a replica.
     template <typename Function>
-    auto map(uint64_t count, Function &&function, const Values &arguments = {}, Timeout timeout = {});
+    auto map(uint64_t count, Function &&function, const Values &arguments = {}, CallOptions options = {});
+
+    // Reduces the buffers of all local replicas in one call, in place: all buffers of a replica, then those of the
+    // next.
+    void all_reduce(mdist_reduce_op_t op, Buffers buffers, CallOptions options = {}) {
+        if (buffers.size() % local_replica_count() != 0)
+            throw std::invalid_argument("there must be as many buffers of each local replica");
+        detail::call(mdist_strategy_all_reduce, get(), op, buffers.data(), buffers.data(),
+                     buffers.size() / local_replica_count(), options.get());
+    }
 
     // ---- Functions for the replicas' values.
 
     // Reduces to a plain value. With axes, replicas may differ in length along them, and MEAN divides by the true
     // number of rows.
     Value reduce(mdist_reduce_op_t op, const Value &value, std::initializer_list<int32_t> axes = {},
-                 Timeout timeout = {}) {
+                 CallOptions options = {}) {
         return make([&](mdist_value_t **out) {
-            detail::call(mdist_strategy_reduce, get(), op, value.get(), axes.begin(), axes.size(), out,
-                         timeout.options());
+            detail::call(mdist_strategy_reduce, get(), op, value.get(), axes.begin(), axes.size(), out, options.get());
         });
     }
     // Reduces to the devices that the value came from, or to the named one.
     Value reduce_to(mdist_reduce_op_t op, const Value &value, const std::string &destination = "",
-                    Timeout timeout = {}) {
+                    CallOptions options = {}) {
         return make([&](mdist_value_t **out) {
             mdist_value_t *const handle = value.get();
             const char *const name = destination.c_str();
-            detail::call(mdist_strategy_reduce_to, get(), op, &handle, &name, 1, out, timeout.options());
+            detail::call(mdist_strategy_reduce_to, get(), op, &handle, &name, 1, out, options.get());
         });
     }
     // Does many reduce_to in one operation. Without destinations, all go to the devices that they came from.
     Values batch_reduce_to(mdist_reduce_op_t op, const Values &values,
-                           const std::vector<std::string> &destinations = {}, Timeout timeout = {}) {
+                           const std::vector<std::string> &destinations = {}, CallOptions options = {}) {
         if (!destinations.empty() && destinations.size() != values.size())
             throw std::invalid_argument("there must be as many destinations as values, or none");
         std::vector<const char *> names;
@@ -77,13 +86,13 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
         Values result;
         result.reserve(values.size());
         detail::call(mdist_strategy_reduce_to, get(), op, detail::handles(values).data(),
-                     names.empty() ? nullptr : names.data(), values.size(), reduced.data(), timeout.options());
+                     names.empty() ? nullptr : names.data(), values.size(), reduced.data(), options.get());
         for (mdist_value_t *value : reduced) result.emplace_back(value);
         return result;
     }
-    Value gather(const Value &value, int32_t axis, Timeout timeout = {}) {
+    Value gather(const Value &value, int32_t axis, CallOptions options = {}) {
         return make([&](mdist_value_t **out) {
-            detail::call(mdist_strategy_gather, get(), value.get(), axis, out, timeout.options());
+            detail::call(mdist_strategy_gather, get(), value.get(), axis, out, options.get());
         });
     }
     Value broadcast_to(ConstTensor tensor) {
@@ -123,6 +132,12 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
         return Value(out);
     }
 };
+
+inline Group::Group(Strategy &strategy, const std::vector<uint32_t> &replicas) {
+    mdist_group_t *out = nullptr;
+    detail::call(mdist_group_create, strategy.get(), replicas.data(), replicas.size(), &out);
+    *static_cast<Handle *>(this) = Handle(out);
+}
 
 namespace detail {
 
@@ -193,24 +208,24 @@ struct MergeCall {
 } // namespace detail
 
 template <typename Step>
-auto Strategy::run(Step &&step, const Values &arguments, Timeout timeout) {
+auto Strategy::run(Step &&step, const Values &arguments, CallOptions options) {
     using Returned = std::invoke_result_t<Step &, Replica &>;
     using StepCall = detail::StepCall<std::remove_reference_t<Step>>;
     std::array<mdist_value_t *, detail::result_count<Returned>> handles{};
     StepCall call{step, {}};
     call.thrown.call(mdist_run, get(), StepCall::on_replica, &call, detail::handles(arguments).data(), arguments.size(),
-                     handles.data(), handles.size(), timeout.options());
+                     handles.data(), handles.size(), options.get());
     return detail::make_results<Returned, Value>(handles);
 }
 
 template <typename Function>
-auto Strategy::map(uint64_t count, Function &&function, const Values &arguments, Timeout timeout) {
+auto Strategy::map(uint64_t count, Function &&function, const Values &arguments, CallOptions options) {
     using Returned = std::invoke_result_t<Function &, Replica &, uint64_t>;
     using ElementCall = detail::ElementCall<std::remove_reference_t<Function>>;
     std::array<mdist_value_t *, detail::result_count<Returned>> handles{};
     ElementCall call{function, {}};
     call.thrown.call(mdist_map, get(), count, ElementCall::on_element, &call, detail::handles(arguments).data(),
-                     arguments.size(), handles.data(), handles.size(), timeout.options());
+                     arguments.size(), handles.data(), handles.size(), options.get());
     return detail::make_results<Returned, Value>(handles);
 }
 
@@ -234,13 +249,13 @@ Value Strategy::fetch(const Value &value, const std::string &destination, Functi
 }
 
 template <typename Merge>
-auto Replica::merge(Merge &&merge, std::initializer_list<ConstTensor> arguments, Timeout timeout) {
+auto Replica::merge(Merge &&merge, std::initializer_list<ConstTensor> arguments, CallOptions options) {
     using Returned = std::invoke_result_t<Merge &, Strategy &, const Values &>;
     using MergeCall = detail::MergeCall<std::remove_reference_t<Merge>>;
     std::array<mdist_tensor_t, detail::result_count<Returned>> tensors;
     MergeCall call{merge, thrown_};
     thrown_.call(mdist_merge_call, handle_, MergeCall::once, &call, arguments.begin(), arguments.size(), tensors.data(),
-                 tensors.size(), timeout.options());
+                 tensors.size(), options.get());
     return detail::make_results<Returned, ConstTensor>(tensors);
 }
 

@@ -60,6 +60,13 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
         return {Variable(out), local_replica};
     }
 
+    // Finds a variable by its name, whoever made it; also in a step.
+    static Variable find(const Strategy &strategy, const std::string &name) {
+        mdist_variable_t *out = nullptr;
+        detail::call(mdist_variable_find, strategy.get(), name.c_str(), &out);
+        return Variable(out);
+    }
+
     const char *name() const noexcept { return mdist_variable_name(get()); }
 
     // The copy of a local replica, borrowed from the variable.
@@ -71,24 +78,24 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
     Tensor tensor(const Replica &replica) const { return tensor(replica.local_index()); }
 
     // Assigns in a step. The variable's aggregation reduces what the replicas write, and every copy gets the result.
-    void assign(Replica &replica, mdist_assign_t assign, ConstTensor tensor, Timeout timeout = {}) {
-        detail::call(mdist_replica_assign, replica.get(), get(), assign, &tensor, timeout.options());
+    void assign(Replica &replica, mdist_assign_t assign, ConstTensor tensor, CallOptions options = {}) {
+        detail::call(mdist_replica_assign, replica.get(), get(), assign, &tensor, options.get());
     }
 
     // Assigns rows in a step. Row i of `values` goes into row indices[i]; the variable's aggregation combines all
     // replicas.
     void assign_rows(Replica &replica, mdist_assign_t assign, ConstTensor indices, ConstTensor values,
-                     Timeout timeout = {}) {
-        detail::call(mdist_replica_assign_rows, replica.get(), get(), assign, &indices, &values, timeout.options());
+                     CallOptions options = {}) {
+        detail::call(mdist_replica_assign_rows, replica.get(), get(), assign, &indices, &values, options.get());
     }
 
     // Assigns outside of steps.
     void assign(mdist_assign_t assign, const Value &value) {
         detail::call(mdist_variable_assign, get(), assign, value.get());
     }
-    Value read(Timeout timeout = {}) {
+    Value read(CallOptions options = {}) {
         mdist_value_t *out = nullptr;
-        detail::call(mdist_variable_read, get(), &out, timeout.options());
+        detail::call(mdist_variable_read, get(), &out, options.get());
         return Value(out);
     }
 

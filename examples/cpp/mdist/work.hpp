@@ -14,6 +14,17 @@
 
 namespace mdist {
 
+namespace detail {
+
+// For mdist_work_on_done: calls a function that was kept for one call.
+template <typename Function>
+void done(mdist_status_t status, void *kept) {
+    const std::unique_ptr<Function> function(static_cast<Function *>(kept));
+    (*function)(status);
+}
+
+} // namespace detail
+
 template <typename Data>
 class [[nodiscard]] Work {
   public:
@@ -39,6 +50,15 @@ class [[nodiscard]] Work {
     Data wait() {
         wait(uint64_t{MDIST_FOREVER});
         return std::move(state_->data);
+    }
+
+    // Calls function(mdist_status_t) once when the operation is over: now if it is over already, else on any thread,
+    // before the step of the replica has ended. The function may test works, but must not wait or throw.
+    template <typename Function>
+    void on_done(Function function) {
+        auto kept = std::make_unique<Function>(std::move(function));
+        detail::call(mdist_work_on_done, get(), &detail::done<Function>, static_cast<void *>(kept.get()));
+        kept.release(); // done() deletes it, and may have done so
     }
 
     // A descriptor for poll; the caller must close it. When it is readable, call test().

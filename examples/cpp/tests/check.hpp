@@ -62,3 +62,7 @@ void check_structures();
 void check_checkpoints();
 void check_gradients();
 void check_datasets();
+void check_groups_and_calls();
+void check_names_and_loops();
+void check_workers();
+void check_in_graph();

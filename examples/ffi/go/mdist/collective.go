@@ -17,6 +17,9 @@ const (
 	Min  ReduceOp = C.MDIST_MIN
 	Max  ReduceOp = C.MDIST_MAX
 	Prod ReduceOp = C.MDIST_PROD
+	And  ReduceOp = C.MDIST_AND // this and the next two: bit by bit for integers, logical for Bool
+	Or   ReduceOp = C.MDIST_OR
+	Xor  ReduceOp = C.MDIST_XOR
 )
 
 // AllReduce reduces x of all replicas into every replica's x.
@@ -77,8 +80,7 @@ func (r *Replica) AllToAll(inputs, outputs []Buffer) error {
 
 // Barrier returns when every replica has called it.
 func (r *Replica) Barrier() error {
-	var story *C.mdist_error_t
-	return check(C.mdist_barrier(r.handle, nil, &story), &story)
+	return r.collect(C.mdistgo_operation{kind: C.MDISTGO_BARRIER}, nil, nil)
 }
 
 func reduction(kind C.mdistgo_collective, op ReduceOp) C.mdistgo_operation {
@@ -90,7 +92,8 @@ func (r *Replica) collect(what C.mdistgo_operation, inputs, outputs []Buffer) er
 		return &Error{Status: ErrInvalidArgument, Replica: r.ID(), message: unequal(len(inputs), len(outputs))}
 	}
 	inPlace := first(inputs) == first(outputs)
-	err := r.collectBuffers(what, inputs, outputs, inPlace)
+	err := r.collectBuffers(r.with(what), inputs, outputs, inPlace)
+	runtime.KeepAlive(r.group)
 	runtime.KeepAlive(inputs)
 	runtime.KeepAlive(outputs)
 	return err

@@ -12,9 +12,12 @@ type Float16 uint16
 // BFloat16 holds the upper half of a float32's bits; sums of the library are taken in float32.
 type BFloat16 uint16
 
+// Bool is a truth value of one byte: 0 is false, any other is true. Reductions give 0 or 1.
+type Bool uint8
+
 // Number is what tensors and buffers are made of.
 type Number interface {
-	float32 | float64 | Float16 | BFloat16 | int8 | uint8 | int32 | uint32 | int64 | uint64
+	float32 | float64 | Float16 | BFloat16 | int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | Bool
 }
 
 // Dtype is the type of a tensor's elements.
@@ -32,6 +35,9 @@ const (
 	Uint32Dtype   Dtype = C.MDIST_UINT32
 	Int64Dtype    Dtype = C.MDIST_INT64
 	Uint64Dtype   Dtype = C.MDIST_UINT64
+	Int16Dtype    Dtype = C.MDIST_INT16
+	Uint16Dtype   Dtype = C.MDIST_UINT16
+	BoolDtype     Dtype = C.MDIST_BOOL
 )
 
 // DtypeOf returns the Dtype that stands for T.
@@ -49,6 +55,12 @@ func DtypeOf[T Number]() Dtype {
 		return Int8Dtype
 	case uint8:
 		return Uint8Dtype
+	case int16:
+		return Int16Dtype
+	case uint16:
+		return Uint16Dtype
+	case Bool:
+		return BoolDtype
 	case int32:
 		return Int32Dtype
 	case uint32:

@@ -5,7 +5,10 @@ package mdist
 // #include "shim.h"
 import "C"
 
-import "runtime"
+import (
+	"runtime"
+	"sync"
+)
 
 // GradientsOptions are the same on all workers. The zero value: a sum, buckets of 4 MiB, the norm, no clipping.
 type GradientsOptions struct {
@@ -24,6 +27,7 @@ type GradientsOptions struct {
 type Gradients struct {
 	handle *C.mdist_gradients_t
 	count  int
+	lent   sync.Map // what is kept: owners of memory, by local replica, or by that and gradient
 }
 
 // NewGradients allocates memory for gradients like these on each local replica, filled with zeros. Only the type and
@@ -37,20 +41,101 @@ func (s *Strategy) NewGradients(options GradientsOptions, like ...Tensor) (*Grad
 		}
 		list[i] = one.c()
 	}
-	flags := C.uint32_t(flag(options.ZeroMissing))*C.MDIST_GRADIENTS_ZERO_MISSING |
-		C.uint32_t(flag(options.ZeroNonfinite))*C.MDIST_GRADIENTS_ZERO_NONFINITE |
-		C.uint32_t(flag(options.NoNorm))*C.MDIST_GRADIENTS_NO_NORM
 	gradients := &Gradients{count: len(like)}
+	return made(gradients, gradients.create(s, options, list, like, false))
+}
+
+// LendGradients makes gradients in the program's own memory, which is reduced where it lies: arrays has the tensors of
+// each local replica. They must be memory of the library (Alloc, variables), since C keeps them. A tensor made by
+// Describe is lent later.
+func (s *Strategy) LendGradients(options GradientsOptions, arrays ...[]Tensor) (*Gradients, error) {
+	if len(arrays) != s.LocalReplicaCount() {
+		return nil, invalid("gradients of %d local replicas; there are %d", len(arrays), s.LocalReplicaCount())
+	}
+	gradients := &Gradients{count: len(arrays[0])}
+	var list []C.mdist_tensor_t
+	for local, tensors := range arrays {
+		if len(tensors) != gradients.count {
+			return nil, invalid("%d gradients of a local replica, where the first has %d", len(tensors), gradients.count)
+		}
+		described, err := lendable(tensors)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, described...)
+		gradients.lent.Store([2]int{local, -1}, tensors)
+	}
+	return made(gradients, gradients.create(s, options, list, nil, true))
+}
+
+// Lend says where all gradients of a local replica lie from its next round on.
+func (g *Gradients) Lend(local int, tensors ...Tensor) error {
+	number, err := index("local", local)
+	if err != nil {
+		return err
+	}
+	list, err := lendable(tensors)
+	if err != nil {
+		return err
+	}
+	defer runtime.KeepAlive(g)
 	var story *C.mdist_error_t
-	err := check(C.mdistgo_gradients_create(s.handle, first(list), C.size_t(len(list)), flags, C.int32_t(options.Op),
-		C.uint64_t(options.BucketBytes), C.double(options.ClipNorm), &gradients.handle, &story), &story)
-	runtime.KeepAlive(s)
-	runtime.KeepAlive(like)
+	err = check(C.mdist_gradients_lend(g.handle, number, first(list), C.size_t(len(list)), &story), &story)
+	if err == nil {
+		g.lent.Store([2]int{local, -1}, tensors)
+	}
+	return err
+}
+
+// ReadyAt is Ready for a lent gradient that lies elsewhere in this round.
+func (g *Gradients) ReadyAt(replica *Replica, number int, tensor Tensor) error {
+	which, err := count("the gradient's number", number)
+	if err != nil {
+		return err
+	}
+	if _, err := lendable([]Tensor{tensor}); err != nil {
+		return err
+	}
+	g.lent.Store([2]int{replica.LocalIndex(), number}, tensor)
+	defer runtime.KeepAlive(g)
+	var story *C.mdist_error_t
+	return check(C.mdist_gradients_ready_at(replica.handle, g.handle, C.size_t(which), tensor.data, &story), &story)
+}
+
+func made(gradients *Gradients, err error) (*Gradients, error) {
 	if err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(gradients, (*Gradients).Close)
 	return gradients, nil
+}
+
+// lendable describes tensors that C may keep.
+func lendable(tensors []Tensor) ([]C.mdist_tensor_t, error) {
+	list := make([]C.mdist_tensor_t, len(tensors))
+	for i, tensor := range tensors {
+		if tensor.data != nil && !tensor.library {
+			return nil, invalid("gradient %d lies in a slice of Go, which C must not keep: lend memory of mdist.Alloc or a "+
+				"variable", i)
+		}
+		list[i] = tensor.c()
+	}
+	return list, nil
+}
+
+func (g *Gradients) create(s *Strategy, options GradientsOptions, list []C.mdist_tensor_t, like []Tensor,
+	lent bool) error {
+	flags := C.uint32_t(flag(options.ZeroMissing))*C.MDIST_GRADIENTS_ZERO_MISSING |
+		C.uint32_t(flag(options.ZeroNonfinite))*C.MDIST_GRADIENTS_ZERO_NONFINITE |
+		C.uint32_t(flag(options.NoNorm))*C.MDIST_GRADIENTS_NO_NORM
+	var story *C.mdist_error_t
+	err := check(C.mdistgo_gradients_create(s.handle, first(list), C.size_t(g.count), C.int32_t(flag(lent)), flags,
+		C.int32_t(options.Op), C.uint64_t(options.BucketBytes), C.double(options.ClipNorm), &g.handle, &story), &story)
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(like)
+	if err == nil {
+		runtime.SetFinalizer(g, (*Gradients).Close)
+	}
+	return err
 }
 
 // Count returns how many gradients there are.

@@ -58,6 +58,11 @@ func (m *Memory[T]) Buffer() Buffer {
 	return Buffer{data: m.data, elements: m.elements, dtype: DtypeOf[T](), library: true, owner: m}
 }
 
+// Tensor describes the memory as a tensor of one dimension.
+func (m *Memory[T]) Tensor() Tensor {
+	return Tensor{Dtype: DtypeOf[T](), Shape: []int{m.elements}, data: m.data, library: true, owner: m}
+}
+
 // Free gives the memory back. Slices over it must not be used any more; m is empty from here on.
 func (m *Memory[T]) Free() { C.mdist_free(m.release()) }
 

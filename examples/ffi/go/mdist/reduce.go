@@ -25,6 +25,25 @@ func (s *Strategy) Reduce(op ReduceOp, value *Value, axes ...int) (*Value, error
 	return newValue(handle), err
 }
 
+// AllReduce reduces the buffers of all local replicas in one call, in place: all buffers of a replica, then those of the
+// next. They must be memory of the library.
+func (s *Strategy) AllReduce(op ReduceOp, buffers ...Buffer) error {
+	replicas := s.LocalReplicaCount()
+	if replicas == 0 || len(buffers)%replicas != 0 {
+		return invalid("%d buffers of %d local replicas; pass as many of each", len(buffers), replicas)
+	}
+	if !allLibrary(buffers) {
+		return invalid("Strategy.AllReduce was given a slice of Go; its buffers must come from mdist.Alloc or a variable")
+	}
+	list := byAddress(buffers)
+	var story *C.mdist_error_t
+	err := check(C.mdist_strategy_all_reduce(s.handle, C.mdist_reduce_op_t(op), first(list), first(list),
+		C.size_t(len(list)/replicas), nil, &story), &story)
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(buffers)
+	return err
+}
+
 // ReduceTo reduces a per-replica value to a plain value on the device of that name, or for "" to a mirrored value on
 // the devices it came from.
 func (s *Strategy) ReduceTo(op ReduceOp, value *Value, destination string) (*Value, error) {

@@ -5,7 +5,10 @@ package mdist
 // #include "shim.h"
 import "C"
 
-import "runtime"
+import (
+	"runtime"
+	"time"
+)
 
 // Replica is one device's copy of the model inside a step; it dies with the step. One goroutine at a time.
 type Replica struct {
@@ -13,6 +16,43 @@ type Replica struct {
 	strategy *Strategy
 	failures *failures // of the run
 	entered  bool      // on a goroutine of the caller
+
+	// Of its collectives.
+	group   *Group
+	timeout time.Duration
+}
+
+// InGroup is this replica as a member of a group: its collectives are those of the group's members.
+func (r *Replica) InGroup(group *Group) *Replica {
+	member := *r
+	member.group = group
+	return &member
+}
+
+// WithTimeout is this replica with a limit for each wait for others in its collectives.
+func (r *Replica) WithTimeout(timeout time.Duration) *Replica {
+	impatient := *r
+	if impatient.timeout = timeout; timeout <= 0 {
+		impatient.timeout = 1
+	}
+	return &impatient
+}
+
+// with says how an operation is to be made.
+func (r *Replica) with(what C.mdistgo_operation) C.mdistgo_operation {
+	if r.group != nil {
+		what.group = r.group.handle
+	}
+	what.timeout_ns = C.uint64_t(r.timeout)
+	return what
+}
+
+// members is how many replicas take part in its collectives.
+func (r *Replica) members() int {
+	if r.group != nil {
+		return r.group.Size()
+	}
+	return r.Count()
 }
 
 // ID returns the number of this replica in the whole job, from 0.

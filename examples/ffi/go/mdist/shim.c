@@ -7,33 +7,49 @@ mdist_status_t mdistgo_collect(mdistgo_operation what, mdist_replica_t *replica,
                                const mdist_buffer_t *outputs, size_t count, mdist_work_t **work,
                                mdist_error_t **error) {
     const mdist_reduce_op_t op = (mdist_reduce_op_t)what.op;
+    const mdist_call_options_t given = {
+        .struct_size = sizeof given, .timeout_ns = what.timeout_ns, .group = what.group};
+    const mdist_call_options_t *const options = what.group || what.timeout_ns ? &given : NULL;
     switch (what.kind) {
         case MDISTGO_ALL_REDUCE:
-            return work ? mdist_all_reduce_start(replica, op, inputs, outputs, count, work, NULL, error)
-                        : mdist_all_reduce(replica, op, inputs, outputs, count, NULL, error);
+            return work ? mdist_all_reduce_start(replica, op, inputs, outputs, count, work, options, error)
+                        : mdist_all_reduce(replica, op, inputs, outputs, count, options, error);
         case MDISTGO_BROADCAST:
-            return work ? mdist_broadcast_start(replica, what.root, outputs, count, work, NULL, error)
-                        : mdist_broadcast(replica, what.root, outputs, count, NULL, error);
+            return work ? mdist_broadcast_start(replica, what.root, outputs, count, work, options, error)
+                        : mdist_broadcast(replica, what.root, outputs, count, options, error);
         case MDISTGO_ALL_GATHER:
-            return work ? mdist_all_gather_start(replica, inputs, outputs, count, work, NULL, error)
-                        : mdist_all_gather(replica, inputs, outputs, count, NULL, error);
+            return work ? mdist_all_gather_start(replica, inputs, outputs, count, work, options, error)
+                        : mdist_all_gather(replica, inputs, outputs, count, options, error);
         case MDISTGO_REDUCE_SCATTER:
-            return work ? mdist_reduce_scatter_start(replica, op, inputs, outputs, count, work, NULL, error)
-                        : mdist_reduce_scatter(replica, op, inputs, outputs, count, NULL, error);
+            return work ? mdist_reduce_scatter_start(replica, op, inputs, outputs, count, work, options, error)
+                        : mdist_reduce_scatter(replica, op, inputs, outputs, count, options, error);
         case MDISTGO_REDUCE_TO_ROOT:
-            return work ? mdist_reduce_to_root_start(replica, op, what.root, inputs, outputs, count, work, NULL, error)
-                        : mdist_reduce_to_root(replica, op, what.root, inputs, outputs, count, NULL, error);
+            return work ? mdist_reduce_to_root_start(replica, op, what.root, inputs, outputs, count, work, options, error)
+                        : mdist_reduce_to_root(replica, op, what.root, inputs, outputs, count, options, error);
         case MDISTGO_GATHER_TO_ROOT:
-            return work ? mdist_gather_to_root_start(replica, what.root, inputs, outputs, count, work, NULL, error)
-                        : mdist_gather_to_root(replica, what.root, inputs, outputs, count, NULL, error);
+            return work ? mdist_gather_to_root_start(replica, what.root, inputs, outputs, count, work, options, error)
+                        : mdist_gather_to_root(replica, what.root, inputs, outputs, count, options, error);
         case MDISTGO_SCATTER:
-            return work ? mdist_scatter_start(replica, what.root, inputs, outputs, count, work, NULL, error)
-                        : mdist_scatter(replica, what.root, inputs, outputs, count, NULL, error);
+            return work ? mdist_scatter_start(replica, what.root, inputs, outputs, count, work, options, error)
+                        : mdist_scatter(replica, what.root, inputs, outputs, count, options, error);
+        case MDISTGO_ALL_TO_ALL_PARTS:
+            return work ? mdist_all_to_all_parts_start(replica, inputs, what.input_parts, outputs, what.output_parts,
+                                                       count, work, options, error)
+                        : mdist_all_to_all_parts(replica, inputs, what.input_parts, outputs, what.output_parts, count,
+                                                 options, error);
+        case MDISTGO_BARRIER:
+            return work ? mdist_barrier_start(replica, work, options, error) : mdist_barrier(replica, options, error);
+        case MDISTGO_SEND:
+            return work ? mdist_send_start(replica, what.root, what.tag, inputs, work, options, error)
+                        : mdist_send(replica, what.root, what.tag, inputs, options, error);
+        case MDISTGO_RECEIVE:
+            return work ? mdist_receive_start(replica, what.root, what.tag, outputs, work, options, error)
+                        : mdist_receive(replica, what.root, what.tag, outputs, options, error);
         case MDISTGO_ALL_TO_ALL:
             break;
     }
-    return work ? mdist_all_to_all_start(replica, inputs, outputs, count, work, NULL, error)
-                : mdist_all_to_all(replica, inputs, outputs, count, NULL, error);
+    return work ? mdist_all_to_all_start(replica, inputs, outputs, count, work, options, error)
+                : mdist_all_to_all(replica, inputs, outputs, count, options, error);
 }
 
 mdist_status_t mdistgo_collect_direct(mdistgo_operation what, mdist_replica_t *replica, mdistgo_buffers inputs,
@@ -193,9 +209,10 @@ mdist_status_t mdistgo_preemption_create(mdist_strategy_t *strategy, uint64_t gr
 }
 
 mdist_status_t mdistgo_gradients_create(mdist_strategy_t *strategy, const mdist_tensor_t *like, size_t count,
-                                        uint32_t flags, int32_t op, uint64_t bucket_bytes, double clip_norm,
-                                        mdist_gradients_t **out, mdist_error_t **error) {
+                                        int32_t lent, uint32_t flags, int32_t op, uint64_t bucket_bytes,
+                                        double clip_norm, mdist_gradients_t **out, mdist_error_t **error) {
     const mdist_gradients_options_t options = {sizeof options, flags, op, 0, bucket_bytes, clip_norm};
+    if (lent) return mdist_gradients_create_lent(strategy, like, count, out, &options, error);
     return mdist_gradients_create(strategy, like, count, out, &options, error);
 }
 
@@ -289,4 +306,74 @@ mdist_status_t mdistgo_dataset_from_generator(uintptr_t generator, const mdist_t
                                               uint32_t flags, mdist_dataset_t **out, mdist_error_t **error) {
     return mdist_dataset_from_generator(generate, (void *)generator, release, release, outputs, count, flags, out,
                                         error);
+}
+
+static void done(mdist_status_t status, void *user_data) {
+    mdistgoDone(status, (uintptr_t)user_data);
+}
+
+mdist_status_t mdistgo_work_on_done(mdist_work_t *work, uintptr_t function, mdist_error_t **error) {
+    return mdist_work_on_done(work, done, (void *)function, error);
+}
+
+static int32_t combine(const void *left, const void *right, void *out, uint64_t count, void *user_data) {
+    return mdistgoCombine((void *)left, (void *)right, out, count, (uintptr_t)user_data);
+}
+
+mdist_status_t mdistgo_operator_register(const char *name, size_t element_bytes, uintptr_t function,
+                                         mdist_reduce_op_t *out, mdist_error_t **error) {
+    return mdist_operator_register(name, element_bytes, combine, (void *)function, out, error);
+}
+
+mdist_status_t mdistgo_call_create(mdist_strategy_t *strategy, uint32_t local_replica, mdistgo_description what,
+                                   const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t count,
+                                   mdist_call_t **out, mdist_error_t **error) {
+    const mdist_call_description_t description = {
+        .struct_size = sizeof description,
+        .kind = what.kind,
+        .op = what.op,
+        .root = what.root,
+        .inputs = inputs,
+        .outputs = what.kind == MDIST_CALL_BROADCAST ? NULL : outputs,
+        .buffer_count = count,
+        .input_parts = what.input_parts,
+        .output_parts = what.output_parts,
+    };
+    return mdist_call_create(strategy, local_replica, &description, out, NULL, error);
+}
+
+static int32_t loop_element(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element, void *user_data) {
+    (void)strategy;
+    return mdistgoLoop(loop, element, (uintptr_t)user_data);
+}
+
+mdist_status_t mdistgo_run_steps(mdist_strategy_t *strategy, mdist_iterator_t *iterator, uint64_t iterations,
+                                 uintptr_t function, const mdist_value_t *initial, mdist_loop_t **out,
+                                 mdist_error_t **error) {
+    return mdist_run_steps(strategy, iterator, iterations, loop_element, (void *)function, initial, out, NULL, error);
+}
+
+mdist_status_t mdistgo_set_output(mdist_replica_t *replica, mdist_loop_t *loop, const char *path, mdist_tensor_t tensor,
+                                  int32_t aggregation, mdist_error_t **error) {
+    return mdist_replica_set_output(replica, loop, path, &tensor, (mdist_aggregation_t)aggregation, error);
+}
+
+static int32_t named_step(mdist_replica_t *replica, void *user_data) {
+    return mdistgoNamedStep(replica, (uintptr_t)user_data);
+}
+
+mdist_status_t mdistgo_step_register(mdist_strategy_t *strategy, const char *name, uintptr_t state,
+                                     mdist_error_t **error) {
+    return mdist_step_register(strategy, name, named_step, (void *)state, error);
+}
+
+static int32_t named_update(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
+                            size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
+    return mdistgoNamedUpdate(local_replica, (mdist_tensor_t *)copy, (mdist_tensor_t *)arguments, argument_count,
+                              results, result_count, (uintptr_t)user_data);
+}
+
+mdist_status_t mdistgo_update_register(mdist_strategy_t *strategy, const char *name, uintptr_t state,
+                                       mdist_error_t **error) {
+    return mdist_update_register(strategy, name, named_update, (void *)state, error);
 }

@@ -22,13 +22,21 @@ typedef enum mdistgo_collective {
     MDISTGO_REDUCE_TO_ROOT,
     MDISTGO_GATHER_TO_ROOT,
     MDISTGO_SCATTER,
+    MDISTGO_ALL_TO_ALL_PARTS,
+    MDISTGO_BARRIER,
+    MDISTGO_SEND,
+    MDISTGO_RECEIVE,
 } mdistgo_collective;
 
 // Which collective, and what it wants to know beside its buffers.
 typedef struct mdistgo_operation {
     mdistgo_collective kind;
     uint32_t op;   // an mdist_reduce_op_t, of a reduction
-    uint32_t root; // where there is one
+    uint32_t root; // where there is one; of a message, the other replica
+    uint64_t tag;  // of a message
+    const mdist_group_t *group;
+    uint64_t timeout_ns;
+    const uint64_t *input_parts, *output_parts; // of an all-to-all of parts; may be Go's
 } mdistgo_operation;
 
 // Blocks if work is NULL, else starts it.
@@ -96,8 +104,8 @@ mdist_status_t mdistgo_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64
 mdist_status_t mdistgo_preemption_create(mdist_strategy_t *strategy, uint64_t grace_ns, mdist_preemption_t **out,
                                          mdist_error_t **error);
 mdist_status_t mdistgo_gradients_create(mdist_strategy_t *strategy, const mdist_tensor_t *like, size_t count,
-                                        uint32_t flags, int32_t op, uint64_t bucket_bytes, double clip_norm,
-                                        mdist_gradients_t **out, mdist_error_t **error);
+                                        int32_t lent, uint32_t flags, int32_t op, uint64_t bucket_bytes,
+                                        double clip_norm, mdist_gradients_t **out, mdist_error_t **error);
 
 // mdist_input_options_t without its size. The weights, if any, lie in C's memory.
 typedef struct mdistgo_input_options {
@@ -140,3 +148,29 @@ mdist_status_t mdistgo_dataset_filter(const mdist_dataset_t *source, uintptr_t f
                                       mdist_error_t **error);
 mdist_status_t mdistgo_dataset_from_generator(uintptr_t generator, const mdist_tensor_t *outputs, size_t count,
                                               uint32_t flags, mdist_dataset_t **out, mdist_error_t **error);
+
+mdist_status_t mdistgo_work_on_done(mdist_work_t *work, uintptr_t function, mdist_error_t **error);
+mdist_status_t mdistgo_operator_register(const char *name, size_t element_bytes, uintptr_t combine,
+                                         mdist_reduce_op_t *out, mdist_error_t **error);
+
+// mdist_call_description_t without its size and buffers. The parts may be Go's.
+typedef struct mdistgo_description {
+    int32_t kind;
+    int32_t op;
+    uint32_t root;
+    const uint64_t *input_parts, *output_parts;
+} mdistgo_description;
+
+mdist_status_t mdistgo_call_create(mdist_strategy_t *strategy, uint32_t local_replica, mdistgo_description what,
+                                   const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t count,
+                                   mdist_call_t **out, mdist_error_t **error);
+
+mdist_status_t mdistgo_run_steps(mdist_strategy_t *strategy, mdist_iterator_t *iterator, uint64_t iterations,
+                                 uintptr_t function, const mdist_value_t *initial, mdist_loop_t **out,
+                                 mdist_error_t **error);
+mdist_status_t mdistgo_set_output(mdist_replica_t *replica, mdist_loop_t *loop, const char *path, mdist_tensor_t tensor,
+                                  int32_t aggregation, mdist_error_t **error);
+mdist_status_t mdistgo_step_register(mdist_strategy_t *strategy, const char *name, uintptr_t step,
+                                     mdist_error_t **error);
+mdist_status_t mdistgo_update_register(mdist_strategy_t *strategy, const char *name, uintptr_t update,
+                                       mdist_error_t **error);

@@ -16,6 +16,9 @@ type Strategy struct {
 	handle    *C.mdist_strategy_t
 	lock      sync.Mutex                       // never held during a call into C
 	variables map[*C.mdist_variable_t]struct{} // those that nobody closed
+	named     []uintptr                        // functions by name, in lasting
+
+	namedFailures failures
 }
 
 // NewStrategy creates a strategy from a config, or from the environment if that is nil.
@@ -38,6 +41,11 @@ func NewStrategy(config *Config) (*Strategy, error) {
 // Variables, values and datasets may be closed before or after.
 func (s *Strategy) Close() {
 	C.mdist_strategy_destroy(s.handle)
+	s.lock.Lock()
+	named := s.named
+	s.named = nil
+	s.lock.Unlock()
+	lasting.remove(named...)
 	runtime.KeepAlive(s)
 }
 

@@ -73,13 +73,18 @@ func (s *Strategy) update(variable *C.mdist_variable_t, results int, update Upda
 func mdistgoUpdate(local C.uint32_t, variable, arguments *C.mdist_tensor_t, count C.size_t,
 	results **C.mdist_value_t, resultCount C.size_t, state C.uintptr_t) C.int32_t {
 	call := cgo.Handle(state).Value().(*updateCall)
-	return call.callBack(func() error {
+	return updateCopy(&call.failures, call.update, local, variable, arguments, count, results, resultCount)
+}
+
+func updateCopy(failures *failures, update UpdateResultsFunc, local C.uint32_t, variable, arguments *C.mdist_tensor_t,
+	count C.size_t, results **C.mdist_value_t, resultCount C.size_t) C.int32_t {
+	return failures.callBack(func() error {
 		var own Tensor
 		if variable != nil {
 			own = libraryTensor(variable, nil)
 		}
 		given := make([]*Value, resultCount)
-		made, err := call.update(int(local), own, libraryTensors(arguments, count))
+		made, err := update(int(local), own, libraryTensors(arguments, count))
 		if err = fill(given, made, err); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import "C"
 import (
 	"fmt"
 	"runtime"
+	"runtime/cgo"
 	"time"
 )
 
@@ -49,9 +50,7 @@ func (r *Replica) StartAllToAll(inputs, outputs []Buffer) (*Work, error) {
 
 // StartBarrier is Replica.Barrier, started.
 func (r *Replica) StartBarrier() (*Work, error) {
-	work := &Work{}
-	var story *C.mdist_error_t
-	return work.started(check(C.mdist_barrier_start(r.handle, &work.handle, nil, &story), &story))
+	return r.start(C.mdistgo_operation{kind: C.MDISTGO_BARRIER}, nil, nil)
 }
 
 func (r *Replica) start(what C.mdistgo_operation, in, out []Buffer) (*Work, error) {
@@ -69,8 +68,10 @@ func (r *Replica) start(what C.mdistgo_operation, in, out []Buffer) (*Work, erro
 	}
 	work := &Work{buffers: [2][]Buffer{in, out}}
 	var story *C.mdist_error_t
-	return work.started(check(C.mdistgo_collect(what, r.handle, first(inList), first(outList),
-		C.size_t(len(in)), &work.handle, &story), &story))
+	err := check(C.mdistgo_collect(r.with(what), r.handle, first(inList), first(outList),
+		C.size_t(len(in)), &work.handle, &story), &story)
+	runtime.KeepAlive(r.group)
+	return work.started(err)
 }
 
 func (w *Work) started(err error) (*Work, error) {
@@ -111,6 +112,35 @@ func (w *Work) wait(nanoseconds C.uint64_t) (done bool, err error) {
 	err = check(C.mdist_work_wait(w.handle, nanoseconds, &flag, &story), &story)
 	runtime.KeepAlive(w)
 	return flag != 0, err
+}
+
+// OnDone calls a function once when the operation is over: with nil, or with the Status of the error that Test returns
+// from then on. That is at once if it is over already, else on any thread, before the step of its replica has ended. The
+// function may test works, but must not wait. A panic in it is dropped.
+func (w *Work) OnDone(function func(err error)) error {
+	if function == nil {
+		return invalid("OnDone was given no function")
+	}
+	state := cgo.NewHandle(function)
+	var story *C.mdist_error_t
+	err := check(C.mdistgo_work_on_done(w.handle, C.uintptr_t(state), &story), &story)
+	runtime.KeepAlive(w)
+	if err != nil {
+		state.Delete()
+	}
+	return err
+}
+
+//export mdistgoDone
+func mdistgoDone(status C.mdist_status_t, state C.uintptr_t) {
+	function := cgo.Handle(state).Value().(func(error))
+	cgo.Handle(state).Delete()
+	defer func() { _ = recover() }()
+	if status == C.MDIST_OK {
+		function(nil)
+	} else {
+		function(Status(status))
+	}
 }
 
 // Descriptor returns a new file descriptor for poll and its kin, the caller's to close: call Test whenever it is

@@ -19,12 +19,12 @@ module Mdist
 using Libdl
 
 export Checkpoint, Config, Dataset, Gradients, MdistError, Preemption, Replica, Strategy, Value, Variable, Work
-export abort, all_gather!, all_reduce!, all_to_all!, argument, average_loss, barrier, batch, distribute,
-    gather_to_root!, is_chief, local_index, local_replica_count, merge_call, prefetch, ready!, reduce_scatter!, reduce_to_root!,
-    replica_count, replica_id, restore!, save, scale_regularization, scatter!, set_result!, shard, tensor, test, wait!,
+export abort, all_gather!, all_reduce!, all_to_all!, all_to_all_parts!, argument, average_loss, barrier, batch, distribute,
+    gather_to_root!, is_chief, local_index, local_replica_count, merge_call, prefetch, ready!, receive!, reduce_scatter!, reduce_to_root!,
+    replica_count, replica_id, restore!, save, scale_regularization, scatter!, send!, set_result!, shard, tensor, test, wait!,
     worker, worker_count
-export all_gather_start!, all_reduce_start!, all_to_all_start!, barrier_start, broadcast_start!, gather_to_root_start!,
-    reduce_scatter_start!, reduce_to_root_start!, scatter_start!
+export all_gather_start!, all_reduce_start!, all_to_all_parts_start!, all_to_all_start!, barrier_start, broadcast_start!, gather_to_root_start!,
+    receive_start!, reduce_scatter_start!, reduce_to_root_start!, scatter_start!, send_start!
 
 include("library.jl")
 include("error.jl")
@@ -44,12 +44,16 @@ include("transforms.jl")
 include("sources.jl")
 include("work.jl")
 include("replica.jl")
+include("group.jl")
 include("collective.jl")
 include("root.jl")
+include("parts.jl")
+include("message.jl")
 include("loss.jl")
 include("gc_safe.jl")
 include("merge.jl")
 include("gradients.jl")
+include("call.jl")
 include("gpu.jl")
 include("run.jl")
 include("reduce.jl")

@@ -35,7 +35,7 @@ end
 
 const ELEMENT_TYPES = Dict{DType,DataType}(
     FLOAT32 => Float32, FLOAT64 => Float64, FLOAT16 => Float16, INT8 => Int8, UINT8 => UInt8, INT32 => Int32,
-    UINT32 => UInt32, INT64 => Int64, UINT64 => UInt64)
+    UINT32 => UInt32, INT64 => Int64, UINT64 => UInt64, INT16 => Int16, UINT16 => UInt16, BOOL => Bool)
 
 dtype(::Type{Float32}) = FLOAT32
 dtype(::Type{Float64}) = FLOAT64
@@ -46,6 +46,9 @@ dtype(::Type{Int32}) = INT32
 dtype(::Type{UInt32}) = UINT32
 dtype(::Type{Int64}) = INT64
 dtype(::Type{UInt64}) = UINT64
+dtype(::Type{Int16}) = INT16
+dtype(::Type{UInt16}) = UINT16
+dtype(::Type{Bool}) = BOOL
 dtype(T::Type) = throw(ArgumentError("$T is none of $(join(sort!([string(E) for E in values(ELEMENT_TYPES)]), ", "))"))
 
 if isdefined(Core, :BFloat16) # from Julia 1.11 on

@@ -24,21 +24,27 @@ then the reductions overlap best with the backward pass. In a step:
 mutable struct Gradients <: Handle
     handle::Ptr{mdist_gradients_t}
     strategy::Strategy # kept as long as its gradients are in use
+    lent::Dict{Any,Any} # arrays that the library may use, by local replica, or by that and gradient
+    lock::ReentrantLock
     Gradients(handle::Ptr{mdist_gradients_t}, strategy::Strategy) =
-        finalizer(destroy, new(handle, strategy))::Gradients
+        finalizer(destroy, new(handle, strategy, Dict(), ReentrantLock()))::Gradients
 end
 
 destroy(gradients::Gradients) = @ccall libmdist.mdist_gradients_destroy(gradients::Ptr{mdist_gradients_t})::Cvoid
 Base.unsafe_convert(::Type{Ptr{mdist_gradients_t}}, gradients::Gradients) = gradients.handle
 
-function Gradients(
-    strategy::Strategy, like...; op::ReduceOp = SUM, bucket_bytes::Integer = 0, clip_norm::Real = 0,
-    zero_missing::Bool = false, zero_nonfinite::Bool = false, norm::Bool = true,
+function gradients_options(;
+    op::ReduceOp = SUM, bucket_bytes::Integer = 0, clip_norm::Real = 0, zero_missing::Bool = false,
+    zero_nonfinite::Bool = false, norm::Bool = true,
 )
     flags = (zero_missing ? Int32(GRADIENTS_ZERO_MISSING) : 0) |
             (zero_nonfinite ? Int32(GRADIENTS_ZERO_NONFINITE) : 0) | (norm ? 0 : Int32(GRADIENTS_NO_NORM))
-    given = Ref(mdist_gradients_options_t(
+    return Ref(mdist_gradients_options_t(
         sizeof(mdist_gradients_options_t), flags, Int32(op), 0, bucket_bytes, clip_norm))
+end
+
+function Gradients(strategy::Strategy, like...; keywords...)
+    given = gradients_options(; keywords...)
     out = Out{mdist_gradients_t}(C_NULL)
     GC.@preserve like begin
         tensors = mdist_tensor_t[gradient_like(one) for one in like]
@@ -51,6 +57,50 @@ function Gradients(
     end
     return Gradients(out[], strategy)
 end
+
+"""
+    Mdist.lend(strategy, arrays...; op = Mdist.SUM, ...)
+
+Gradients in the program's own memory: one vector or tuple of arrays for each local replica. They are reduced where they
+lie, and kept as long as the library may use them; don't `resize!` them. The keywords are those of `Gradients`. If arrays
+move, lend them again (`Mdist.lend!`), or pass them to `ready!`.
+"""
+function lend(strategy::Strategy, arrays...; keywords...)
+    replicas = local_replica_count(strategy)
+    length(arrays) == replicas && all(one -> length(one) == length(arrays[1]), arrays) ||
+        throw(ArgumentError(
+            "lists of $(join(map(length, arrays), ", ")) arrays for $replicas local replicas; pass one for each, of equal lengths"))
+    given = gradients_options(; keywords...)
+    out = Out{mdist_gradients_t}(C_NULL)
+    GC.@preserve arrays begin
+        tensors = mdist_tensor_t[mdist_tensor_t(array) for one in arrays for array in one]
+        check() do error
+            @ccall libmdist.mdist_gradients_create_lent(
+                strategy::Ptr{mdist_strategy_t}, tensors::Ptr{mdist_tensor_t}, length(arrays[1])::Csize_t,
+                out::Out{mdist_gradients_t}, given::Ref{mdist_gradients_options_t},
+                error::Out{mdist_error_t})::Int32
+        end
+    end
+    gradients = Gradients(out[], strategy)
+    foreach((i, one) -> gradients.lent[i - 1] = one, 1:replicas, arrays)
+    return gradients
+end
+
+"    Mdist.lend!(gradients, local_replica, arrays): where all gradients of a local replica lie from its next round on."
+function lend!(gradients::Gradients, local_replica::Integer, arrays)
+    GC.@preserve arrays begin
+        tensors = mdist_tensor_t[mdist_tensor_t(array) for array in arrays]
+        check() do error
+            @ccall libmdist.mdist_gradients_lend(
+                gradients::Ptr{mdist_gradients_t}, local_replica::UInt32, tensors::Ptr{mdist_tensor_t},
+                length(tensors)::Csize_t, error::Out{mdist_error_t})::Int32
+        end
+    end
+    keep!(gradients, Int(local_replica), arrays)
+    return nothing
+end
+
+keep!(gradients::Gradients, key, arrays) = lock(() -> gradients.lent[key] = arrays, gradients.lock)
 
 gradient_like(variable::Variable) = described(variable, 0) # its own memory: messages name the gradient after it
 gradient_like(array::StridedArray) = mdist_tensor_t(array)
@@ -115,6 +165,26 @@ function ready!(replica::Replica, gradients::Gradients, index::Integer)
             replica::Ptr{mdist_replica_t}, gradients::Ptr{mdist_gradients_t}, (index - 1)::Csize_t,
             error::Out{mdist_error_t})::Int32
     end
+    return nothing
+end
+
+"The same for a lent gradient, which lies in `array` in this round."
+function ready!(replica::Replica, gradients::Gradients, index::Integer, array::StridedArray)
+    check_like(array, described(gradients, local_index(replica), index))
+    keep!(gradients, (local_index(replica), Int(index)), array)
+    check() do error
+        @ccall libmdist.mdist_gradients_ready_at(
+            replica::Ptr{mdist_replica_t}, gradients::Ptr{mdist_gradients_t}, (index - 1)::Csize_t,
+            pointer(array)::Ptr{Cvoid}, error::Out{mdist_error_t})::Int32
+    end
+    return nothing
+end
+
+"Throws unless an array is like a tensor: C gets its address alone."
+function check_like(array::StridedArray, like::mdist_tensor_t)
+    own = mdist_tensor_t(array)
+    (own.dtype, own.rank, own.shape) == (like.dtype, like.rank, like.shape) || throw(ArgumentError(
+        "an array of $(eltype(array)) and size $(size(array)) is not like the gradient that it is to be"))
     return nothing
 end
 

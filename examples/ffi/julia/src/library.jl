@@ -5,6 +5,7 @@
 const libmdist = "libmdist.so.1"
 
 # Handles. Nobody looks inside; types of their own keep them apart.
+mutable struct mdist_call_t end
 mutable struct mdist_checkpoint_t end
 mutable struct mdist_config_t end
 mutable struct mdist_dataset_t end
@@ -47,6 +48,18 @@ struct mdist_call_options_t
     implementation::Int32
     reserved::UInt32
     group::Ptr{mdist_group_t}
+end
+
+struct mdist_call_description_t
+    struct_size::UInt32
+    kind::Int32
+    op::Int32
+    root::UInt32
+    inputs::Ptr{mdist_buffer_t}
+    outputs::Ptr{mdist_buffer_t}
+    buffer_count::Csize_t
+    input_parts::Ptr{UInt64}
+    output_parts::Ptr{UInt64}
 end
 
 struct mdist_variable_options_t
@@ -164,6 +177,20 @@ end
     XOR = 8
 end
 
+"The collectives that can be prepared."
+@enum CallKind::Int32 begin
+    CALL_ALL_REDUCE = 1
+    CALL_BROADCAST = 2
+    CALL_ALL_GATHER = 3
+    CALL_REDUCE_SCATTER = 4
+    CALL_ALL_TO_ALL = 5
+    CALL_ALL_TO_ALL_PARTS = 6
+    CALL_REDUCE_TO_ROOT = 7
+    CALL_GATHER_TO_ROOT = 8
+    CALL_SCATTER = 9
+    CALL_BARRIER = 10
+end
+
 "Whether a value has one tensor, equal ones, one of its own for each local replica, or leaves that have."
 @enum ValueKind::Int32 begin
     VALUE_NONE = 0
@@ -249,7 +276,7 @@ version() = @ccall libmdist.mdist_version()::UInt32
 has(feature::AbstractString) = (@ccall libmdist.mdist_has(feature::Cstring)::Int32) != 0
 
 "The options of one call: how many seconds each wait for other replicas may take; 0 leaves it to the strategy."
-function options(timeout::Real)
+function options(timeout::Real, group::Ptr{mdist_group_t} = Ptr{mdist_group_t}(C_NULL))
     timeout >= 0 || throw(ArgumentError("a timeout is some seconds, or 0 for the strategy's own, not $timeout"))
-    return Ref(mdist_call_options_t(sizeof(mdist_call_options_t), 0, round(UInt64, timeout * 1.0e9), 0, 0, 0, C_NULL))
+    return Ref(mdist_call_options_t(sizeof(mdist_call_options_t), 0, round(UInt64, timeout * 1.0e9), 0, 0, 0, group))
 end

@@ -35,6 +35,28 @@ function Variable(
     return Variable{T,N}(out[], strategy)
 end
 
+"""
+    Mdist.find_variable(strategy, name)
+
+The variable of that name, whoever made it; also in a step.
+"""
+function find_variable(strategy::Strategy, name::AbstractString)
+    found = find_variable(Variable{Nothing,0}, strategy, name) # of any type: to look at, and forget
+    tensor = described(found, 0)
+    close(found)
+    return find_variable(Variable{ELEMENT_TYPES[DType(tensor.dtype)],Int(tensor.rank)}, strategy, name)
+end
+
+function find_variable(::Type{V}, strategy::Strategy, name::AbstractString) where {V<:Variable}
+    out = Out{mdist_variable_t}(C_NULL)
+    check() do error
+        @ccall libmdist.mdist_variable_find(
+            strategy::Ptr{mdist_strategy_t}, name::Cstring, out::Out{mdist_variable_t},
+            error::Out{mdist_error_t})::Int32
+    end
+    return V(out[], strategy)
+end
+
 "The name it was made with."
 name(variable::Variable) =
     GC.@preserve variable unsafe_string(@ccall libmdist.mdist_variable_name(variable::Ptr{mdist_variable_t})::Cstring)

@@ -21,6 +21,7 @@ end
     include("structures.jl")
     include("errors.jl")
     include("gradients.jl")
+    include("groups.jl")
     include("input.jl")
     include("lifetimes.jl")
 end

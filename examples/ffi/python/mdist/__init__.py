@@ -39,12 +39,13 @@ from . import typing
 from ._abi import *  # noqa: F403
 from ._abi import __all__ as _abi_names, __version__
 from ._capsules import _DLTensor, _Export, _capsule_pointer
-from ._dtypes import Typed, _TYPES
+from ._dtypes import Dense, Typed, _TYPES
 from ._held import _Held, _kept
 from ._library import _lib
 from ._numpy import numpy
 from ._tensors import _tensor
 from ._views import GpuArray
+from .calls import Call, Prepared
 from .checkpoints import Checkpoint, latest_checkpoint
 from .config import Config
 from .context import current_replica, current_strategy, set_default_strategy
@@ -60,6 +61,7 @@ from .iterators import Iterator
 from .log import log_set_level, log_set_sink
 from .loop import Loop
 from .memory import alloc, alloc_pinned
+from .operators import Operator
 from .preemption import Preemption
 from .records import RecordWriter
 from .replica import Replica
@@ -72,9 +74,9 @@ from .work import Work
 Error.__module__ = __name__  # tracebacks say mdist.Error
 
 __all__ = [
-    *_abi_names, "Checkpoint", "Config", "Dataset", "Error", "GpuArray", "Gpus", "Gradients", "Group", "InputPipeline",
-    "Iterator", "Loop", "Preemption", "RecordWriter", "Reduced", "Replica", "Run", "Strategy", "Typed", "Value",
-    "Variable", "Work", "__version__", "alloc", "alloc_pinned", "copy", "current_replica", "current_strategy",
+    *_abi_names, "Call", "Checkpoint", "Config", "Dataset", "Dense", "Error", "GpuArray", "Gpus", "Gradients", "Group",
+    "InputPipeline", "Iterator", "Loop", "Operator", "Preemption", "Prepared", "RecordWriter", "Reduced", "Replica",
+    "Run", "Strategy", "Typed", "Value", "Variable", "Work", "__version__", "alloc", "alloc_pinned", "copy", "current_replica", "current_strategy",
     "from_dlpack", "gpus", "has", "latest_checkpoint", "log_set_level", "log_set_sink", "set_default_strategy",
     "typing", "version",
 ]

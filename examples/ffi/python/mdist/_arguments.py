@@ -25,6 +25,15 @@ def _op(given):
     return _choice(ReduceOp, given, "operation")
 
 
+def _op_or_operator(given):
+    """The number of an operation, where an Operator may stand, too."""
+    if isinstance(given, (str, int)):
+        return _op(given)
+    from .operators import Operator  # which imports this module
+
+    return given._number if isinstance(given, Operator) else _op(given)
+
+
 def _handle(thing, kind):
     """The handle of a Variable, a Strategy ..., and of nothing else."""
     if not isinstance(thing, kind):

@@ -7,11 +7,11 @@ import sys
 from collections import deque
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int32, c_int64, c_uint64, c_void_p, py_object
 
-from ._abi import DeviceKind, Dtype
+from ._abi import Buffer, DeviceKind, Dtype
 from ._dtypes import _KNOWN, _TYPES
 from ._library import _lib, _python
 from ._numpy import numpy
-from .errors import _kind, _new
+from .errors import _call, _kind, _new
 
 
 # The two layouts: name of a capsule, name once it is taken, where a DLManagedTensor has its deleter, functions.
@@ -26,6 +26,9 @@ _capsule_pointer = _python("PyCapsule_GetPointer", c_void_p, py_object, c_char_p
 _capsule_rename = _python("PyCapsule_SetName", ctypes.c_int, py_object, c_char_p)
 
 
+_BUFFERS = {"legacy": _lib.mdist_buffer_from_dlpack, "versioned": _lib.mdist_buffer_from_dlpack_versioned}
+
+
 class _DLTensor(Structure):
     _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("ndim", c_int32),
                 ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
@@ -36,7 +39,8 @@ class _DLTensor(Structure):
 _DLPACK_TENSORS = {"legacy": (0, None), "versioned": (32, 24)}
 _DLPACK_TYPES = {(0, 8): Dtype.INT8, (0, 32): Dtype.INT32, (0, 64): Dtype.INT64, (1, 8): Dtype.UINT8,
                  (1, 32): Dtype.UINT32, (1, 64): Dtype.UINT64, (2, 16): Dtype.FLOAT16, (2, 32): Dtype.FLOAT32,
-                 (2, 64): Dtype.FLOAT64, (4, 16): Dtype.BFLOAT16}
+                 (2, 64): Dtype.FLOAT64, (4, 16): Dtype.BFLOAT16, (0, 16): Dtype.INT16, (1, 16): Dtype.UINT16,
+                 (6, 8): Dtype.BOOL}
 
 
 def _capsule_of(source):
@@ -51,6 +55,23 @@ def _capsule_of(source):
     raise TypeError(f"{_kind(source)}.__dlpack__ gave {capsule!r}, which is no DLPack capsule, or a used one")
 
 
+def _read_only(layout, managed):
+    flags_at = _DLPACK_TENSORS[layout][1]
+    return flags_at is not None and bool(c_uint64.from_address(managed + flags_at).value & 1)
+
+
+def _dense_buffer(source, writable):
+    """(Buffer, the capsule that keeps its memory) of anything with __dlpack__ whose elements leave no gaps."""
+    if not hasattr(source, "__dlpack__"):
+        raise TypeError(f"{_kind(source)} {source!r:.60} has no __dlpack__, which Dense needs")
+    capsule, layout, managed = _capsule_of(source)
+    if writable and _read_only(layout, managed):
+        raise ValueError("a read-only tensor, where results are to be written")
+    buffer = Buffer()
+    _call(_BUFFERS[layout], managed, ctypes.byref(buffer))
+    return buffer, capsule
+
+
 def _dlpack_view(source):
     """(memoryview, Dtype) of the memory of anything with __dlpack__ on the host. The capsule stays whole: its owner
     deletes it when the view has gone."""
@@ -59,7 +80,7 @@ def _dlpack_view(source):
         raise BufferError(f"{_kind(source)} lies on a device (DLPack's {int(kind)}:{int(number)}) and has no "
                           "__cuda_array_interface__; bring it to the host first")
     capsule, layout, managed = _capsule_of(source)
-    at, flags_at = _DLPACK_TENSORS[layout]
+    at, _ = _DLPACK_TENSORS[layout]
     tensor = _DLTensor.from_address(managed + at)
     dtype = _DLPACK_TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
     if dtype is None:
@@ -68,7 +89,7 @@ def _dlpack_view(source):
                         f"{_KNOWN}")
     shape = tuple(tensor.shape[:tensor.ndim])
     strides = tuple(one * tensor.bits // 8 for one in tensor.strides[:tensor.ndim]) if tensor.strides else None
-    writable = flags_at is None or not c_uint64.from_address(managed + flags_at).value & 1
+    writable = not _read_only(layout, managed)
     data = (tensor.data or 0) + tensor.byte_offset
     if numpy:
         return memoryview(numpy.asarray(_Foreign(data, dtype, shape, strides, writable, capsule))), dtype

@@ -2,7 +2,7 @@
 """Nested dicts and lists of arrays, and the paths of their leaves."""
 from __future__ import annotations
 
-from ._dtypes import Typed
+from ._dtypes import Dense, Typed
 
 
 def _leaves(tree, path=""):
@@ -12,7 +12,7 @@ def _leaves(tree, path=""):
             if not isinstance(name, str) or not name or "." in name or name.isdecimal():
                 raise ValueError(f"{name!r} names a leaf of a structure; names are texts without dots, and no numbers")
         parts = tree.items()
-    elif isinstance(tree, (list, tuple)) and not isinstance(tree, Typed):
+    elif isinstance(tree, (list, tuple)) and not isinstance(tree, (Dense, Typed)):
         parts = enumerate(tree)
     else:
         yield path, tree
@@ -22,7 +22,7 @@ def _leaves(tree, path=""):
 
 
 def _is_tree(thing):
-    return isinstance(thing, (dict, list, tuple)) and not isinstance(thing, Typed)
+    return isinstance(thing, (dict, list, tuple)) and not isinstance(thing, (Dense, Typed))
 
 
 def _tree(leaves):

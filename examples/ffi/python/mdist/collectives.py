@@ -2,11 +2,11 @@
 """Collectives: what replicas do together, blocking or started."""
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import Any, Sequence, TYPE_CHECKING
 
-from ._arguments import _count, _op, _options
+from ._arguments import _count, _op_or_operator, _options
 from ._library import _lib
-from ._operands import _Operands, _in_and_out, _listed
+from ._operands import _all_operands, _described, _in_and_out, _kept_views, _part_lengths, _written
 from .errors import _call, _new
 from .typing import Arrays
 from .work import Work
@@ -14,6 +14,7 @@ from .work import Work
 if TYPE_CHECKING:
     from ._abi import ReduceOp
     from .group import Group
+    from .operators import Operator
 
 
 class Collectives:
@@ -26,37 +27,35 @@ class Collectives:
         """Its number in the job, from 0."""
         raise NotImplementedError  # the Replica knows
 
-    def _collective(self, name, head, arrays, timeout, group):
+    @property
+    def count(self) -> int:
+        """Replicas in the whole job."""
+        raise NotImplementedError  # the Replica knows
+
+    def _collective(self, name, head, arrays, timeout, group, parts=None, keep=None):
+        """Makes the collective of that name. `parts` has the lengths of the parts of each list of arrays. `keep` is what
+        a started one keeps."""
         waits = not name.endswith("_start")
-        operands = []
-        for things, writable in arrays:
-            in_place = operands and things is not None and things is arrays[0][0]
-            operands.append(operands[0] if in_place else
-                            None if things is None else _Operands(_listed(things), writable, waits))
-        buffers = [one and one.buffers for one in operands]
-        counts = [len(one) for one in buffers if one is not None]
-        if len(set(counts)) > 1:
-            raise ValueError(f"{counts[0]} inputs and {counts[1]} outputs; they must be as many")
-        count = counts[:1]
+        operands = _all_operands(arrays, waits)
+        buffers, count = _described(operands, parts)
         function = getattr(_lib, "mdist_" + name)
         arguments = [self._handle, *head, *buffers, *count]
         if waits:
             _call(function, *arguments, _options(timeout, group))
-            written = operands[-1].results() if operands and operands[-1] else None
-            return written[0] if written and _listed(arrays[-1][0]) is not arrays[-1][0] else written
-        views = [view for one in operands if one for view in one.views]
-        return Work(_new(function, *arguments, options=[_options(timeout, group)]), views)
+            return _written(operands, arrays)
+        return Work(_new(function, *arguments, options=[_options(timeout, group)]), _kept_views(operands, keep))
 
-    def all_reduce(self, op: ReduceOp | str, inputs: Arrays, outputs: Arrays | None = None,
+    def all_reduce(self, op: ReduceOp | Operator | str, inputs: Arrays, outputs: Arrays | None = None,
                    timeout: float | None = None, group: Group | None = None) -> Any:
         """Reduces arrays of one shape, element by element, over all replicas. `outputs` have the shapes of `inputs`.
         Error, status MISMATCH, if replicas differ in dtype, count or operation."""
-        return self._collective("all_reduce", [_op(op)], _in_and_out(inputs, outputs), timeout, group)
+        return self._collective("all_reduce", [_op_or_operator(op)], _in_and_out(inputs, outputs), timeout, group)
 
-    def all_reduce_start(self, op: ReduceOp | str, inputs: Arrays, outputs: Arrays | None = None,
+    def all_reduce_start(self, op: ReduceOp | Operator | str, inputs: Arrays, outputs: Arrays | None = None,
                          timeout: float | None = None, group: Group | None = None) -> Work:
         """all_reduce, started: the arrays belong to the Work until it is done."""
-        return self._collective("all_reduce_start", [_op(op)], _in_and_out(inputs, outputs), timeout, group)
+        return self._collective("all_reduce_start", [_op_or_operator(op)], _in_and_out(inputs, outputs), timeout, group,
+                                keep=op)
 
     def broadcast(self, root: int, arrays: Arrays, timeout: float | None = None, group: Group | None = None) -> Any:
         """Copies the arrays of replica `root` into those of all others. Shapes must agree, else Error (MISMATCH)."""
@@ -78,16 +77,17 @@ class Collectives:
         """all_gather, started: the arrays belong to the Work until it is done."""
         return self._collective("all_gather_start", [], _in_and_out(inputs, outputs), timeout, group)
 
-    def reduce_scatter(self, op: ReduceOp | str, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
+    def reduce_scatter(self, op: ReduceOp | Operator | str, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
                        group: Group | None = None) -> Any:
         """Reduces arrays over all replicas and gives each replica its part, by id. Each input has `count` times the
         elements of its output: (count, *shape)."""
-        return self._collective("reduce_scatter", [_op(op)], _in_and_out(inputs, outputs), timeout, group)
+        return self._collective("reduce_scatter", [_op_or_operator(op)], _in_and_out(inputs, outputs), timeout, group)
 
-    def reduce_scatter_start(self, op: ReduceOp | str, inputs: Arrays, outputs: Arrays,
+    def reduce_scatter_start(self, op: ReduceOp | Operator | str, inputs: Arrays, outputs: Arrays,
                              timeout: float | None = None, group: Group | None = None) -> Work:
         """reduce_scatter, started: the arrays belong to the Work until it is done."""
-        return self._collective("reduce_scatter_start", [_op(op)], _in_and_out(inputs, outputs), timeout, group)
+        return self._collective("reduce_scatter_start", [_op_or_operator(op)], _in_and_out(inputs, outputs), timeout,
+                                group, keep=op)
 
     def all_to_all(self, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
                    group: Group | None = None) -> Any:
@@ -100,17 +100,35 @@ class Collectives:
         """all_to_all, started: the arrays belong to the Work until it is done."""
         return self._collective("all_to_all_start", [], _in_and_out(inputs, outputs), timeout, group)
 
-    def reduce_to_root(self, op: ReduceOp | str, root: int, inputs: Arrays, outputs: Arrays | None = None,
+    def all_to_all_parts(self, inputs: Arrays, input_parts: Sequence[Any], outputs: Arrays,
+                         output_parts: Sequence[Any], timeout: float | None = None, group: Group | None = None) -> Any:
+        """All-to-all with parts of any lengths, which lie end to end: `input_parts` has the elements that go to each
+        replica, `output_parts` those that come from each. For a list of arrays, pass a list of such lists. Error, status
+        MISMATCH, names the sender and receiver of a part that do not agree on its length."""
+        parts = [_part_lengths(one, self._members(group)) for one in (input_parts, output_parts)]
+        return self._collective("all_to_all_parts", [], _in_and_out(inputs, outputs), timeout, group, parts)
+
+    def all_to_all_parts_start(self, inputs: Arrays, input_parts: Sequence[Any], outputs: Arrays,
+                               output_parts: Sequence[Any], timeout: float | None = None,
+                               group: Group | None = None) -> Work:
+        """all_to_all_parts, started: the arrays belong to the Work until it is done."""
+        parts = [_part_lengths(one, self._members(group)) for one in (input_parts, output_parts)]
+        return self._collective("all_to_all_parts_start", [], _in_and_out(inputs, outputs), timeout, group, parts)
+
+    def _members(self, group):
+        return self.count if group is None else len(group)
+
+    def reduce_to_root(self, op: ReduceOp | Operator | str, root: int, inputs: Arrays, outputs: Arrays | None = None,
                        timeout: float | None = None, group: Group | None = None) -> Any:
         """`outputs` are those of replica `root`; without, its inputs become the result."""
-        return self._collective("reduce_to_root", [_op(op), _count(root)], self._to(root, inputs, outputs),
+        return self._collective("reduce_to_root", [_op_or_operator(op), _count(root)], self._to(root, inputs, outputs),
                                 timeout, group)
 
-    def reduce_to_root_start(self, op: ReduceOp | str, root: int, inputs: Arrays, outputs: Arrays | None = None,
+    def reduce_to_root_start(self, op: ReduceOp | Operator | str, root: int, inputs: Arrays, outputs: Arrays | None = None,
                              timeout: float | None = None, group: Group | None = None) -> Work:
         """reduce_to_root, started: the arrays belong to the Work until it is done."""
-        return self._collective("reduce_to_root_start", [_op(op), _count(root)], self._to(root, inputs, outputs),
-                                timeout, group)
+        return self._collective("reduce_to_root_start", [_op_or_operator(op), _count(root)],
+                                self._to(root, inputs, outputs), timeout, group, keep=op)
 
     def gather_to_root(self, root: int, inputs: Arrays, outputs: Arrays | None = None,
                        timeout: float | None = None, group: Group | None = None) -> Any:
@@ -153,9 +171,9 @@ class Collectives:
             raise TypeError(f"replica {root} is the root; it needs inputs")
         return [(inputs, False), (outputs, True)]
 
-    def barrier(self, timeout: float | None = None, group: Group | None = None) -> None:
+    def barrier(self, timeout: float | None = None, group: Group | None = None) -> Any:
         """Waits until every replica has come here. Error, status TIMEOUT, names the replicas that did not."""
-        self._collective("barrier", [], [], timeout, group)
+        return self._collective("barrier", [], [], timeout, group)
 
     def barrier_start(self, timeout: float | None = None, group: Group | None = None) -> Work:
         """barrier, started: the Work is done when every replica has come here."""

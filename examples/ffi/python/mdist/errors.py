@@ -40,10 +40,13 @@ class Error(Exception):
     @classmethod
     def _take(cls, handle):
         try:
-            return cls(_lib.mdist_error_message(handle).decode(), Status(_lib.mdist_error_status(handle)),
-                       _lib.mdist_error_reason(handle).decode(), _lib.mdist_error_operation(handle).decode(),
-                       _or_none(_lib.mdist_error_replica(handle)), _lib.mdist_error_native(handle),
-                       _or_none(_lib.mdist_error_worker(handle)))
+            error = cls(_lib.mdist_error_message(handle).decode(), Status(_lib.mdist_error_status(handle)),
+                        _lib.mdist_error_reason(handle).decode(), _lib.mdist_error_operation(handle).decode(),
+                        _or_none(_lib.mdist_error_replica(handle)), _lib.mdist_error_native(handle),
+                        _or_none(_lib.mdist_error_worker(handle)))
+            if error.status == Status.CALLBACK:
+                error.__cause__ = _operator_failures.get(error.native)
+            return error
         finally:
             _lib.mdist_error_free(handle)
 
@@ -141,4 +144,23 @@ class _Failures(dict):
         """Whether a callback returned a number that is not from here. An interrupt (Ctrl-C) at its first instruction is
         outside of any `try`: ctypes drops it, and returns what happens to be in memory, 0 or not. So whoever calls the
         library also counts the callbacks that came as far as their function, and raises the KeyboardInterrupt then."""
-        return error.status == Status.CALLBACK and error.native != 0 and error.native not in self
+        return (error.status == Status.CALLBACK and error.native != 0 and error.native not in self
+                and error.native not in _operator_failures)
+
+
+class _OperatorFailures(_Failures):
+    """Those of operators, which belong to no run: the last numbers, and until some run ends their exceptions."""
+
+    def add(self, exception):
+        code = super().add(exception)
+        while len(self) > 1024:
+            self.pop(next(iter(self)), None)
+        return code
+
+    def forget(self):
+        """Lets go of the exceptions, whose tracebacks lead to much."""
+        for code in list(self):
+            self[code] = None
+
+
+_operator_failures = _OperatorFailures()

@@ -15,6 +15,7 @@ from ._tensors import _copied, _tensor, _tensors
 from ._trees import _leaves, _tree
 from .collectives import Collectives
 from .errors import Error, _call, _new, _or_none
+from .messages import Messages
 from .typing import ArrayLike
 from .values import Value, _value
 from .variables import Variable, _variable_options
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from .group import Group
 
 
-class Replica(Collectives):
+class Replica(Collectives, Messages):
     """What a step gets first: its place, and what replicas do together. Of use until the step is over.
 
     Collectives take one array or a list of them, each of which becomes one operation with the others. Without outputs
@@ -55,18 +56,19 @@ class Replica(Collectives):
         """Replicas in the whole job."""
         return _lib.mdist_replica_count(self._handle)
 
-    def argument(self, index: int) -> Any:
+    def argument(self, index: int, path: str = "") -> Any:
         """This replica's array of an argument of the run; read-only, a GpuArray if it lies on a GPU. Of a structure
-        dicts and lists of arrays."""
+        dicts and lists of arrays, or the leaf at a path. (In a step that was registered under a name: copies of arrays,
+        and of a structure the leaf at the path.)"""
         argument = self._run.arguments[index] if 0 <= index < len(self._run.arguments) else None
-        if argument is None or argument.kind != ValueKind.STRUCTURE:
-            return self._look(argument, index, "")
+        if path or argument is None or argument.kind != ValueKind.STRUCTURE:
+            return self._look(argument, index, path)
         return _tree((path, self._look(argument, index, path)) for path in argument.paths)
 
     def _look(self, argument, index, path):
         tensor = Tensor()
         _call(_lib.mdist_replica_argument, self._handle, index, path.encode(), byref(tensor))
-        return argument._look(tensor)
+        return _copied(tensor, self._handle) if argument is None else argument._look(tensor)
 
     def set_result(self, index: int, array: Any) -> None:
         """A copy of the array becomes this replica's part of a result of the run; a dict or list of such, nested, a

@@ -10,7 +10,7 @@ from ._held import _kept
 from ._library import _lib
 from ._registry import _replicas
 from ._results import _checked, _unlisted
-from .errors import Error, _Failures, _call, _new
+from .errors import Error, _Failures, _call, _new, _operator_failures
 from .replica import Replica
 from .values import Value, _value
 
@@ -56,6 +56,7 @@ class Run:
         finally:
             if not still_open:
                 self.failures.clear()  # their tracebacks lead back here
+                _operator_failures.forget()
         values = [Value._of(handle) if handle else None for handle in results]
         if len(self.begun) < due:
             raise KeyboardInterrupt

@@ -8,7 +8,7 @@ from ctypes import byref, c_char_p, c_int32, c_uint32, c_void_p, cast
 from typing import Any, Callable, Iterator, Mapping, Sequence, TYPE_CHECKING
 
 from ._abi import Aggregation, Buffer, FetchFn, ReplicationMode, ShardPolicy, Status, Synchronization, Uneven
-from ._arguments import _count, _handle, _handles, _name, _op, _options
+from ._arguments import _count, _handle, _handles, _name, _op, _op_or_operator, _options
 from ._calls import _CALLS, _FETCH, _Made, _VALUE
 from ._dtypes import _dtype
 from ._held import _Destroyable, _keep, _kept, _keys
@@ -18,22 +18,25 @@ from ._registry import _strategies
 from ._tensors import _described, _known, _tensor, _tensors
 from ._trees import _is_tree, _leaves
 from ._views import _seen
+from .calls import Prepared
 from .config import Config
 from .datasets import Dataset
-from .errors import Error, _call, _new, _or_none, _text
+from .errors import Error, _Failures, _call, _new, _or_none, _text
 from .input import InputPipeline, _DATASET, _MakeDataset, _input_options
 from .iterators import Iterator as DatasetIterator
 from .loop import Loop, _run_steps
 from .runs import Run, _ELEMENT, _STEP
+from .serving import Naming
 from .typing import ArrayLike, Arrays, DtypeLike
 from .values import Value, _value
 from .variables import Variable, _Update, _variable_options
 
 if TYPE_CHECKING:
     from ._abi import ReduceOp
+    from .operators import Operator
 
 
-class Strategy(_Destroyable):
+class Strategy(_Destroyable, Naming):
     """This process's devices with a replica on each: Strategy(devices="cpu*4"), Strategy(config), or Strategy(), which
     asks the environment. A context manager; without `with` it goes when nobody can reach it any more."""
 
@@ -47,6 +50,7 @@ class Strategy(_Destroyable):
             config = Config(config or {}, **keys)
         super().__init__(_new(_lib.mdist_strategy_create, config and config._handle))
         _strategies[self._handle] = self
+        self._named_failures = _Failures()
         # A WeakSet cannot be listed while other threads add to it.
         self._variables: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 
@@ -129,6 +133,11 @@ class Strategy(_Destroyable):
                               len(arguments), options=[_options(timeout)], due=due, goes_on=False)
         finally:
             del _kept[key]
+
+    def prepare(self, local_replica: int) -> Prepared:
+        """Prepares collectives of a local replica: call = strategy.prepare(0).all_reduce("sum", x), and in its steps
+        call.run(replica). The library checks and describes the arrays once."""
+        return Prepared(self, local_replica)
 
     def run_begin(self, *arguments: Any, results: int = 0, timeout: float | None = None) -> Run:
         """Opens a run whose steps are on threads of your own, one for each local replica."""
@@ -242,14 +251,14 @@ class Strategy(_Destroyable):
                     _name(destination), cast(0, FetchFn) if function is None else _FETCH, _CALLS, byref(out))
         return Value._of(out.value)
 
-    def all_reduce(self, op: ReduceOp | str, inputs: Sequence[Arrays], outputs: Sequence[Arrays] | None = None,
+    def all_reduce(self, op: ReduceOp | Operator | str, inputs: Sequence[Arrays], outputs: Sequence[Arrays] | None = None,
                    timeout: float | None = None) -> list[Any]:
         """Between runs: `inputs` has an array, or a list of arrays, for each local replica. In place without outputs.
         Returns what it has written, in one list, replica by replica."""
         count = len(_listed(inputs[0])) if len(inputs) else 0
         given = _Operands(self._flattened(inputs, count), outputs is None, True)
         written = given if outputs is None else _Operands(self._flattened(outputs, count), True, True)
-        _call(_lib.mdist_strategy_all_reduce, self._handle, _op(op), given.buffers, written.buffers, count,
+        _call(_lib.mdist_strategy_all_reduce, self._handle, _op_or_operator(op), given.buffers, written.buffers, count,
               _options(timeout))
         return written.results()
 

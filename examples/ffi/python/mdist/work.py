@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import weakref
 from ctypes import byref, c_int32
-from typing import Any
+from typing import Any, Callable
 
+from ._abi import Status, WorkDoneFn
 from ._arguments import _nanoseconds
-from ._held import _Destroyable
+from ._held import _Destroyable, _keep, _kept
 from ._library import _lib
 from .errors import _call
 
@@ -41,8 +42,26 @@ class Work(_Destroyable):
         """Whether it is done, after so many seconds at most."""
         return self._ask(_lib.mdist_work_wait, _nanoseconds(timeout))
 
+    def on_done(self, function: Callable[[Status], Any]) -> None:
+        """Calls function(status) once when the operation is over: Status.OK, or the status of the Error that test()
+        raises from then on. That is at once if it is over already, else on any thread, before the step of its replica has
+        ended. The function may test works, but must not wait. An exception in it goes to sys.unraisablehook."""
+        if not callable(function):
+            raise TypeError(f"{function!r:.60} is no function(status)")
+        key = _keep(function)
+        try:
+            _call(_lib.mdist_work_on_done, self._handle, _DONE, key)
+        except BaseException:
+            _kept.pop(key, None)
+            raise
+
     def descriptor(self) -> int:
         """A new file descriptor, yours to os.close(), for select and asyncio: call test() whenever it is readable."""
         out = c_int32()
         _call(_lib.mdist_work_descriptor, self._handle, byref(out))
         return out.value
+
+
+@WorkDoneFn
+def _DONE(status, key):
+    _kept.pop(key)(Status(status))

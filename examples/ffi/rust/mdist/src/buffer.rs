@@ -2,11 +2,13 @@
 //! Buffers: what collectives read and write. One slice, or several of mixed types in one fused
 //! operation.
 use std::marker::PhantomData;
+use std::os::raw::c_void;
 use std::slice;
 
 use mdist_sys as sys;
 
 use crate::element::Element;
+use crate::error::{call, Result};
 use crate::tensor::{self, Tensor, TensorMut};
 
 fn buffer_of(tensor: &sys::mdist_tensor) -> sys::mdist_buffer {
@@ -88,6 +90,37 @@ impl<'a> From<&'a mut TensorMut<'_>> for SliceMut<'a> {
             raw: buffer_of(tensor.raw()),
             memory: PhantomData,
         }
+    }
+}
+
+impl SliceMut<'_> {
+    /// A dense tensor of another library, whatever the order of its strides, for all_reduce,
+    /// reduce_to_root and broadcast. All replicas must have the same order.
+    ///
+    /// # Safety
+    /// `managed` is a DLManagedTensor (up to DLPack 0.8) that keeps its memory as long as this lives,
+    /// and nobody else uses that memory.
+    pub unsafe fn from_dlpack(managed: *const c_void) -> Result<Self> {
+        Self::described(|out, error| sys::mdist_buffer_from_dlpack(managed.cast(), out, error))
+    }
+
+    /// The same for a DLManagedTensorVersioned (DLPack 1.x).
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn from_dlpack_versioned(managed: *const c_void) -> Result<Self> {
+        Self::described(|out, error| {
+            sys::mdist_buffer_from_dlpack_versioned(managed.cast(), out, error)
+        })
+    }
+
+    fn described(
+        describe: impl FnOnce(*mut sys::mdist_buffer, *mut *mut sys::mdist_error) -> i32,
+    ) -> Result<Self> {
+        let mut raw = raw_buffer::<u8>(std::ptr::null(), 0);
+        call(|error| describe(&mut raw, error))?;
+        let memory = PhantomData;
+        Ok(SliceMut { raw, memory })
     }
 }
 

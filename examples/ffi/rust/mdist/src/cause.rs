@@ -63,7 +63,7 @@ pub(crate) fn catch<T>(closure: impl FnOnce() -> StepResult<T>) -> StepResult<T>
 }
 
 /// Errors whose `Display` panics have no words.
-fn say(cause: &BoxError) {
+pub(crate) fn say(cause: &BoxError) {
     let words = catch(|| Ok(cause.to_string())).unwrap_or_default();
     let until_nul = words.split('\0').next().unwrap_or_default();
     if let Ok(words) = CString::new(until_nul) {

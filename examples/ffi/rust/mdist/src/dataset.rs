@@ -179,6 +179,10 @@ impl Iter {
         self.raw.as_ptr()
     }
 
+    pub(crate) fn causes(&self) -> &Arc<Causes> {
+        &self.causes
+    }
+
     /// The position, as a text for [`Iter::restore`] on an iterator of the same dataset.
     pub fn save(&mut self) -> Result<String> {
         let raw = self.raw();

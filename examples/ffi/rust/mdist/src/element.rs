@@ -45,7 +45,7 @@ mod sealed {
 }
 pub(crate) use sealed::Sealed;
 
-/// The ten types that tensors are made of. Sealed: the library knows no others.
+/// The types that tensors are made of. Sealed: the library knows no others.
 pub trait Element: Sealed {
     /// This type's name.
     fn dtype() -> Dtype {
@@ -62,6 +62,31 @@ pub struct F16(pub u16);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Bf16(pub u16);
+
+/// A truth value, as its byte: 0 is false, any other is true. Reductions give 0 or 1.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(transparent)]
+pub struct Bool(pub u8);
+
+impl Bool {
+    pub fn is_true(self) -> bool {
+        self.0 != 0
+    }
+}
+
+impl PartialEq for Bool {
+    fn eq(&self, other: &Bool) -> bool {
+        self.is_true() == other.is_true()
+    }
+}
+
+impl Eq for Bool {}
+
+impl From<bool> for Bool {
+    fn from(value: bool) -> Bool {
+        Bool(u8::from(value))
+    }
+}
 
 impl From<Bf16> for f32 {
     fn from(short: Bf16) -> f32 {
@@ -87,6 +112,9 @@ elements! {
     Bf16 = MDIST_BFLOAT16,
     i8 = MDIST_INT8,
     u8 = MDIST_UINT8,
+    i16 = MDIST_INT16,
+    u16 = MDIST_UINT16,
+    Bool = MDIST_BOOL,
     i32 = MDIST_INT32,
     u32 = MDIST_UINT32,
     i64 = MDIST_INT64,

@@ -23,7 +23,7 @@ macro_rules! statuses {
         pub enum Status { $($(#[$comment])* $name,)* }
 
         impl Status {
-            fn from_raw(status: sys::mdist_status) -> Status {
+            pub(crate) fn from_raw(status: sys::mdist_status) -> Status {
                 match status { $(sys::$number => Status::$name,)* _ => Status::Internal }
             }
             /// The constant's name in the C API, such as `MDIST_ERR_TIMEOUT`.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Gradients: reduced in buckets while the step still computes; clipped, checked and accumulated.
-use std::mem;
+use std::any::Any;
+use std::mem::{self, ManuallyDrop};
+use std::os::raw::c_void;
 use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
@@ -10,6 +12,7 @@ use mdist_sys as sys;
 use crate::element::Element;
 use crate::error::{call, make, Error, Result, Status};
 use crate::replica::Replica;
+use crate::work::OwnedBuffers;
 use crate::tensor::{self, raw_tensor, TensorMut};
 use crate::{Dtype, Op, Strategy, Variable};
 
@@ -110,7 +113,11 @@ pub struct Gradients {
     raw: NonNull<sys::mdist_gradients>,
     count: usize,
     slots: Box<[Mutex<Slot>]>,
+    lent: ManuallyDrop<Vec<Lent>>, // by local replica, if the program lends the memory
 }
+
+/// Memory that the library uses: nobody can reach it, but by a replica's gradients.
+type Lent = Box<dyn Any + Send + Sync>;
 
 /// Whose a local replica's memory is. What is ready belongs to the library until the wait, or if
 /// that never comes until the run is over.
@@ -130,6 +137,15 @@ impl Drop for Gradients {
     fn drop(&mut self) {
         // Safety: ours. Memory that a step still uses stays until that step ends, says C.
         unsafe { sys::mdist_gradients_destroy(self.raw.as_ptr()) }
+        let in_round = |slot: &Mutex<Slot>| {
+            let slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            slot.run.strong_count() != 0 && slot.ready.contains(&true)
+        };
+        // Memory that is lent stays until that step ends, too, which nobody tells us: it is leaked.
+        if !self.slots.iter().any(in_round) {
+            // Safety: the library has let go of it.
+            unsafe { ManuallyDrop::drop(&mut self.lent) }
+        }
     }
 }
 
@@ -156,14 +172,78 @@ impl Strategy {
             raw: NonNull::new(raw).expect("a call that succeeds gives gradients"),
             count: like.len(),
             slots: slots.collect(),
+            lent: ManuallyDrop::default(),
         })
     }
+
+    /// Gradients in memory of the program's own, which is reduced where it lies: for each local replica
+    /// one `Vec` or [`Memory`](crate::Memory), or a tuple or `Vec` of such. Each is one gradient, of one
+    /// dimension. [`ReplicaGradients`] reaches them as usual.
+    pub fn gradients_lent<B>(&self, arrays: Vec<B>, options: GradientsOptions) -> Result<Gradients>
+    where
+        B: OwnedBuffers + Send + Sync + 'static,
+    {
+        let operation = "mdist_gradients_create_lent";
+        let mut arrays = arrays;
+        let described: Vec<_> = arrays.iter_mut().map(describe_lent).collect();
+        let count = described.first().map_or(0, Vec::len);
+        let replicas = self.local_replica_count();
+        if described.len() != replicas as usize || described.iter().any(|one| one.len() != count) {
+            let sentence = format!(
+                "{} lists of gradients for {replicas} local replicas; pass one for each, of equal lengths",
+                described.len()
+            );
+            return Err(Error::invalid(operation, sentence));
+        }
+        let tensors: Vec<_> = described.into_iter().flatten().collect();
+        let options = options.raw();
+        // Safety: memory that is kept below, and that nobody reaches but by a replica's gradients.
+        let raw = make(|out, error| unsafe {
+            let (strategy, tensors) = (self.raw(), tensors.as_ptr());
+            sys::mdist_gradients_create_lent(strategy, tensors, count, out, &options, error)
+        })?;
+        let slots = (0..replicas).map(|_| Mutex::default());
+        let lent = arrays.into_iter().map(|one| Box::new(one) as Lent);
+        Ok(Gradients {
+            raw: NonNull::new(raw).expect("a call that succeeds gives gradients"),
+            count,
+            slots: slots.collect(),
+            lent: ManuallyDrop::new(lent.collect()),
+        })
+    }
+}
+
+/// Each buffer as a tensor of one dimension.
+fn describe_lent<B: OwnedBuffers>(arrays: &mut B) -> Vec<sys::mdist_tensor> {
+    let mut buffers = Vec::new();
+    arrays.describe(&mut buffers);
+    let tensor = |buffer: &sys::mdist_buffer| {
+        let dtype = Dtype::from_raw(buffer.dtype as sys::mdist_dtype);
+        raw_tensor(dtype, buffer.data.cast::<u8>(), &[buffer.elements as usize])
+    };
+    buffers.iter().map(tensor).collect()
 }
 
 impl Gradients {
     /// How many gradients there are.
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// Says where all gradients of a local replica lie from its next round on. They are as many as
+    /// before, of the same types and lengths.
+    pub fn lend<B>(&mut self, local_replica: u32, mut arrays: B) -> Result<()>
+    where
+        B: OwnedBuffers + Send + Sync + 'static,
+    {
+        let tensors = describe_lent(&mut arrays);
+        // Safety: memory that is kept below. C refuses it within a round of the replica.
+        call(|error| unsafe {
+            let (raw, tensors, count) = (self.raw.as_ptr(), tensors.as_ptr(), tensors.len());
+            sys::mdist_gradients_lend(raw, local_replica, tensors, count, error)
+        })?;
+        self.lent[local_replica as usize] = Box::new(arrays);
+        Ok(())
     }
 
     fn slot(&self, local_replica: u32) -> Result<MutexGuard<'_, Slot>> {
@@ -256,6 +336,21 @@ impl ReplicaGradients<'_> {
         // Safety: handles of ours, on the step's thread; nobody has a slice, since they borrow self.
         call(|error| unsafe {
             sys::mdist_gradients_ready(self.replica, self.gradients.raw.as_ptr(), index, error)
+        })?;
+        slot.ready[index] = true;
+        Ok(())
+    }
+
+    /// The same for a lent gradient, which lies at `data` in this round.
+    ///
+    /// # Safety
+    /// There is memory of the gradient's type and size, on the replica's device, which nobody else uses
+    /// until the wait, or until the step ends.
+    pub unsafe fn ready_at(&mut self, index: usize, data: *mut c_void) -> Result<()> {
+        let mut slot = self.gradients.slot(self.local_replica)?;
+        call(|error| {
+            let raw = self.gradients.raw.as_ptr();
+            sys::mdist_gradients_ready_at(self.replica, raw, index, data, error)
         })?;
         slot.ready[index] = true;
         Ok(())

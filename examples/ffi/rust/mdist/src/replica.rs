@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Replica: what a step knows, and what replicas do together.
+use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
+use std::time::Duration;
 
 use mdist_sys as sys;
 
 use crate::buffer::{Buffers, BuffersMut};
 use crate::error::{call, Error, Result};
-use crate::run::Shared;
+use crate::group::Group;
+use crate::run::{Run, Shared};
 use crate::strategy::Op;
 use crate::tensor::{raw_tensor, Tensor};
 use crate::Dtype;
@@ -20,6 +23,8 @@ pub struct Replica<'run> {
     handle: NonNull<sys::mdist_replica>, /* a pointer: neither Send nor Sync, as @thread replica
                                           * demands */
     shared: &'run Shared,
+    options: Option<sys::mdist_call_options>, // of its collectives
+    group: PhantomData<&'run Group>,
 }
 
 impl<'run> Replica<'run> {
@@ -28,7 +33,12 @@ impl<'run> Replica<'run> {
         shared: &'run Shared,
     ) -> Result<Replica<'run>> {
         match NonNull::new(handle) {
-            Some(handle) => Ok(Replica { handle, shared }),
+            Some(handle) => Ok(Replica {
+                handle,
+                shared,
+                options: None,
+                group: PhantomData,
+            }),
             None => Err(Error::invalid(
                 "mdist_run",
                 "the step was called without a replica".to_string(),
@@ -42,6 +52,46 @@ impl<'run> Replica<'run> {
 
     pub(crate) fn shared(&self) -> &'run Shared {
         self.shared
+    }
+
+    /// This replica as a member of a group: its collectives are those of the group's members.
+    pub fn in_group<'a>(&'a self, group: &'a Group) -> Replica<'a> {
+        self.with_options(|options| options.group = group.raw())
+    }
+
+    /// This replica with a timeout for each wait for others in its collectives.
+    pub fn with_timeout(&self, timeout: Duration) -> Replica<'_> {
+        let timeout = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX).max(1);
+        self.with_options(|options| options.timeout_ns = timeout.min(sys::MDIST_FOREVER))
+    }
+
+    fn with_options(&self, set: impl FnOnce(&mut sys::mdist_call_options)) -> Replica<'_> {
+        let mut options = self.options.unwrap_or_else(|| Run::new().options());
+        set(&mut options);
+        Replica {
+            handle: self.handle,
+            shared: self.shared,
+            options: Some(options),
+            group: PhantomData,
+        }
+    }
+
+    /// For C, as long as self is borrowed.
+    pub(crate) fn options(&self) -> *const sys::mdist_call_options {
+        self.options
+            .as_ref()
+            .map_or(ptr::null(), |options| options as *const _)
+    }
+
+    /// Replicas that take part in its collectives.
+    fn members(&self) -> u32 {
+        match self.options {
+            // Safety: a handle that is borrowed as long as self.
+            Some(options) if !options.group.is_null() => unsafe {
+                sys::mdist_group_size(options.group)
+            },
+            _ => self.count(),
+        }
     }
 
     /// Replica id, from 0 to `count() - 1` over the whole job.
@@ -83,7 +133,8 @@ impl<'run> Replica<'run> {
 
     /// Reduces the replicas' buffers into everybody's: `replica.all_reduce(Op::Sum, &mut
     /// gradients)`.
-    pub fn all_reduce<B: BuffersMut + ?Sized>(&self, op: Op, buffers: &mut B) -> Result<()> {
+    pub fn all_reduce<B: BuffersMut + ?Sized>(&self, op: impl Into<Op>, buffers: &mut B) -> Result<()> {
+        let op = op.into();
         buffers.with(|raw| {
             let (buffers, count) = (raw.as_ptr(), raw.len());
             // Safety: exclusive borrows for as long as the call; in place.
@@ -94,7 +145,7 @@ impl<'run> Replica<'run> {
                     buffers,
                     buffers,
                     count,
-                    ptr::null(),
+                    self.options(),
                     error,
                 )
             })
@@ -111,7 +162,7 @@ impl<'run> Replica<'run> {
                     root,
                     raw.as_ptr(),
                     raw.len(),
-                    ptr::null(),
+                    self.options(),
                     error,
                 )
             })
@@ -131,18 +182,19 @@ impl<'run> Replica<'run> {
             outputs,
             |inputs, outputs, count, error| unsafe {
                 // Safety: exchange's.
-                sys::mdist_all_gather(self.raw(), inputs, outputs, count, ptr::null(), error)
+                sys::mdist_all_gather(self.raw(), inputs, outputs, count, self.options(), error)
             },
         )
     }
 
     /// Reduces, and each replica receives its own part only: the parts lie in the input in replica
     /// order, each as long as its replica's output.
-    pub fn reduce_scatter<I, O>(&self, op: Op, inputs: &I, outputs: &mut O) -> Result<()>
+    pub fn reduce_scatter<I, O>(&self, op: impl Into<Op>, inputs: &I, outputs: &mut O) -> Result<()>
     where
         I: Buffers + ?Sized,
         O: BuffersMut + ?Sized,
     {
+        let op = op.into();
         self.exchange(
             "mdist_reduce_scatter",
             inputs,
@@ -155,7 +207,7 @@ impl<'run> Replica<'run> {
                     inputs,
                     outputs,
                     count,
-                    ptr::null(),
+                    self.options(),
                     error,
                 )
             },
@@ -175,15 +227,73 @@ impl<'run> Replica<'run> {
             outputs,
             |inputs, outputs, count, error| unsafe {
                 // Safety: exchange's.
-                sys::mdist_all_to_all(self.raw(), inputs, outputs, count, ptr::null(), error)
+                sys::mdist_all_to_all(self.raw(), inputs, outputs, count, self.options(), error)
             },
         )
+    }
+
+    /// All-to-all with parts of any lengths, which lie end to end. `input_parts` has the elements that
+    /// go to each replica, `output_parts` those that come from each, buffer by buffer. If a sender and
+    /// a receiver do not agree, it is [`Status::Mismatch`](crate::Status::Mismatch) on all replicas.
+    pub fn all_to_all_parts<I, O>(
+        &self,
+        inputs: &I,
+        input_parts: &[u64],
+        outputs: &mut O,
+        output_parts: &[u64],
+    ) -> Result<()>
+    where
+        I: Buffers + ?Sized,
+        O: BuffersMut + ?Sized,
+    {
+        let buffers = inputs.with(|inputs| inputs.len());
+        self.check_parts("mdist_all_to_all_parts", buffers, input_parts, output_parts)?;
+        let parts = (input_parts.as_ptr(), output_parts.as_ptr());
+        self.exchange(
+            "mdist_all_to_all_parts",
+            inputs,
+            outputs,
+            |inputs, outputs, count, error| unsafe {
+                // Safety: exchange's, and as many lengths as C reads.
+                sys::mdist_all_to_all_parts(
+                    self.raw(),
+                    inputs,
+                    parts.0,
+                    outputs,
+                    parts.1,
+                    count,
+                    self.options(),
+                    error,
+                )
+            },
+        )
+    }
+
+    /// C reads a length for each buffer and replica that takes part.
+    pub(crate) fn check_parts(
+        &self,
+        operation: &str,
+        buffers: usize,
+        input_parts: &[u64],
+        output_parts: &[u64],
+    ) -> Result<()> {
+        let expected = buffers * self.members() as usize;
+        for parts in [input_parts, output_parts] {
+            if parts.len() != expected {
+                let sentence = format!(
+                    "{} lengths of parts; pass {expected}, one for each buffer and replica that takes part",
+                    parts.len()
+                );
+                return Err(Error::invalid(operation, sentence));
+            }
+        }
+        Ok(())
     }
 
     /// Returns when every replica has called it.
     pub fn barrier(&self) -> Result<()> {
         // Safety: our handle.
-        call(|error| unsafe { sys::mdist_barrier(self.raw(), ptr::null(), error) })
+        call(|error| unsafe { sys::mdist_barrier(self.raw(), self.options(), error) })
     }
 
     /// Hands on both sides' buffers, as many of the one as of the other, for as long as the call.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Collectives with a root: what only one replica gets, or gives. What the others bring on that
 //! side is not looked at: an empty slice or vector does.
-use std::ptr;
 
 use mdist_sys as sys;
 
@@ -16,7 +15,7 @@ impl Replica<'_> {
     /// Reduces the replicas' buffers into those of replica `root`; the others' stay as they are.
     pub fn reduce_to_root<B: BuffersMut + ?Sized>(
         &self,
-        op: Op,
+        op: impl Into<Op>,
         root: u32,
         buffers: &mut B,
     ) -> Result<()> {
@@ -26,12 +25,12 @@ impl Replica<'_> {
             call(|error| unsafe {
                 sys::mdist_reduce_to_root(
                     self.raw(),
-                    op.raw(),
+                    op.into().raw(),
                     root,
                     buffers,
                     buffers,
                     count,
-                    ptr::null(),
+                    self.options(),
                     error,
                 )
             })
@@ -50,8 +49,8 @@ impl Replica<'_> {
             outputs,
             |inputs, outputs, count, error| unsafe {
                 // Safety: exchange's.
-                let none = ptr::null();
-                sys::mdist_gather_to_root(self.raw(), root, inputs, outputs, count, none, error)
+                let options = self.options();
+                sys::mdist_gather_to_root(self.raw(), root, inputs, outputs, count, options, error)
             },
         )
     }
@@ -69,7 +68,7 @@ impl Replica<'_> {
             outputs,
             |inputs, outputs, count, error| unsafe {
                 // Safety: exchange's.
-                sys::mdist_scatter(self.raw(), root, inputs, outputs, count, ptr::null(), error)
+                sys::mdist_scatter(self.raw(), root, inputs, outputs, count, self.options(), error)
             },
         )
     }
@@ -77,7 +76,7 @@ impl Replica<'_> {
     /// [`Replica::reduce_to_root`], started.
     pub fn reduce_to_root_start<B: OwnedBuffers>(
         &self,
-        op: Op,
+        op: impl Into<Op>,
         root: u32,
         buffers: B,
     ) -> Result<Work<'_, B>> {
@@ -86,13 +85,13 @@ impl Replica<'_> {
             // Safety, here and below: the work that comes out owns the buffers.
             sys::mdist_reduce_to_root_start(
                 self.raw(),
-                op.raw(),
+                op.into().raw(),
                 root,
                 buffers,
                 buffers,
                 count,
                 out,
-                ptr::null(),
+                self.options(),
                 error,
             )
         })
@@ -118,7 +117,7 @@ impl Replica<'_> {
                     outputs.as_ptr(),
                     inputs.len(),
                     out,
-                    ptr::null(),
+                    self.options(),
                     error,
                 )
             },
@@ -145,7 +144,7 @@ impl Replica<'_> {
                     outputs.as_ptr(),
                     inputs.len(),
                     out,
-                    ptr::null(),
+                    self.options(),
                     error,
                 )
             },

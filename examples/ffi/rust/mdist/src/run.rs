@@ -86,8 +86,12 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub fn new(strategy: &Strategy) -> Shared {
+        Shared::with(strategy.local_replica_count())
+    }
+
+    pub fn with(local_replica_count: u32) -> Shared {
         Shared {
-            local_replica_count: strategy.local_replica_count(),
+            local_replica_count,
             causes: Causes::default(),
             variables: Mutex::default(),
             alive: Arc::default(),

@@ -198,3 +198,38 @@ fn a_map_borrows() {}
 /// impl mdist::Element for Own {}
 /// ```
 fn an_element_type_of_ones_own() {}
+
+/// ```compile_fail,E0505
+/// fn leave(replica: &mdist::Replica<'_>, group: mdist::Group) {
+///     let member = replica.in_group(&group);
+///     drop(group);
+///     let _ = member.barrier();
+/// }
+/// ```
+fn a_group_ends_before_its_member() {}
+
+/// ```compile_fail,E0373
+/// fn hear(replica: &mdist::Replica<'_>) {
+///     let mut heard = 0;
+///     let work = replica.barrier_start().unwrap();
+///     let _ = work.on_done(|_| heard += 1);
+/// }
+/// ```
+fn the_end_of_a_work_is_heard_by_what_has_ended() {}
+
+/// ```compile_fail,E0277
+/// fn share() {
+///     let counter = std::rc::Rc::new(0);
+///     let _ = mdist::Operator::new("shared", move |left: &[f32; 1], _: &[f32; 1]| [left[0] + *counter as f32]);
+/// }
+/// ```
+fn an_operator_shares_what_is_not_sync() {}
+
+/// ```compile_fail,E0502
+/// fn write(replica: &mdist::Replica<'_>, call: &mut mdist::Call<Vec<f32>>) {
+///     let read = call.buffer::<f32>(0).unwrap();
+///     let _ = call.run(replica);
+///     assert_eq!(read[0], 1.0);
+/// }
+/// ```
+fn a_prepared_call_writes_what_is_read() {}

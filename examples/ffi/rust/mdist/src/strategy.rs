@@ -7,9 +7,11 @@ use std::ptr::{self, NonNull};
 
 use mdist_sys as sys;
 
+use crate::buffer::BuffersMut;
 use crate::config::{c_string, read_text};
 use crate::dataset::Dataset;
 use crate::error::{call, make, Error, Result};
+use crate::names::Names;
 use crate::tensor::Tensor;
 use crate::{Config, Value};
 
@@ -23,6 +25,12 @@ pub enum Op {
     Min,
     Max,
     Prod,
+    /// Bit by bit for integers, logical for [`Bool`](crate::Bool); likewise the next two.
+    And,
+    Or,
+    Xor,
+    /// An [`Operator`](crate::Operator): pass `&operator` where an operation is expected.
+    Registered(crate::Registered),
 }
 
 impl Op {
@@ -33,6 +41,10 @@ impl Op {
             Op::Min => sys::MDIST_MIN,
             Op::Max => sys::MDIST_MAX,
             Op::Prod => sys::MDIST_PROD,
+            Op::And => sys::MDIST_AND,
+            Op::Or => sys::MDIST_OR,
+            Op::Xor => sys::MDIST_XOR,
+            Op::Registered(registered) => registered.raw(),
         }
     }
 }
@@ -40,7 +52,10 @@ impl Op {
 /// Owns the devices of this process; on each of them stands a replica. Runs, reductions and what is
 /// done to variables from outside of steps come one at a time: a second one, from another thread,
 /// is [`Status::FailedPrecondition`](crate::Status::FailedPrecondition), reason "busy".
-pub struct Strategy(NonNull<sys::mdist_strategy>);
+pub struct Strategy {
+    raw: NonNull<sys::mdist_strategy>,
+    pub(crate) named: Names, // dropped after the handle
+}
 
 // Safety: any thread; "one at a time per strategy" is checked by the library, and a second call is
 // an error.
@@ -61,13 +76,14 @@ impl Strategy {
     fn create(config: *const sys::mdist_config) -> Result<Strategy> {
         // Safety: a config that is borrowed, and so not changing, or NULL.
         let handle = make(|out, error| unsafe { sys::mdist_strategy_create(config, out, error) })?;
-        Ok(Strategy(
-            NonNull::new(handle).expect("a call that succeeds gives a strategy"),
-        ))
+        Ok(Strategy {
+            raw: NonNull::new(handle).expect("a call that succeeds gives a strategy"),
+            named: Names::default(),
+        })
     }
 
     pub(crate) fn raw(&self) -> *mut sys::mdist_strategy {
-        self.0.as_ptr()
+        self.raw.as_ptr()
     }
 
     /// Replicas in the whole job.
@@ -210,6 +226,39 @@ impl Strategy {
         Ok(reduced.into_iter().map(Value::own).collect())
     }
 
+    /// Reduces the buffers of all local replicas in one call, in place: all buffers of a replica, then
+    /// those of the next.
+    pub fn all_reduce<B: BuffersMut + ?Sized>(
+        &self,
+        op: impl Into<Op>,
+        buffers: &mut B,
+    ) -> Result<()> {
+        let (op, replicas) = (op.into(), self.local_replica_count() as usize);
+        buffers.with(|raw| {
+            if raw.len() % replicas != 0 {
+                let sentence = format!(
+                    "{} buffers of {replicas} local replicas; pass as many of each",
+                    raw.len()
+                );
+                return Err(Error::invalid("mdist_strategy_all_reduce", sentence));
+            }
+            let (buffers, count) = (raw.as_ptr(), raw.len() / replicas);
+            // Safety: exclusive borrows for as long as the call; in place.
+            call(|error| unsafe {
+                let (strategy, none) = (self.raw(), ptr::null());
+                sys::mdist_strategy_all_reduce(
+                    strategy,
+                    op.raw(),
+                    buffers,
+                    buffers,
+                    count,
+                    none,
+                    error,
+                )
+            })
+        })
+    }
+
     /// Joins the replicas' tensors along `axis` in replica order, to a plain value.
     pub fn gather(&self, value: &Value, axis: i32) -> Result<Value> {
         // Safety: handles of ours.
@@ -242,7 +291,10 @@ pub(crate) struct Lent(ManuallyDrop<Strategy>);
 impl Lent {
     /// NULL is no strategy; the library gives none.
     pub fn new(handle: *mut sys::mdist_strategy) -> Option<Lent> {
-        NonNull::new(handle).map(|handle| Lent(ManuallyDrop::new(Strategy(handle))))
+        NonNull::new(handle).map(|raw| {
+            let named = Names::default();
+            Lent(ManuallyDrop::new(Strategy { raw, named }))
+        })
     }
 }
 

@@ -51,6 +51,41 @@ impl Value {
         make(|out, error| unsafe { sys::mdist_value_create(&tensor, out, error) }).map(Value::own)
     }
 
+    /// A plain value around a tensor of another library, which is kept, not copied.
+    ///
+    /// # Safety
+    /// `managed` is a DLManagedTensor, whose memory does not change as long as anybody may read the
+    /// value, and whose deleter may be called on any thread. On success it belongs to the library.
+    pub unsafe fn from_dlpack(managed: *mut c_void) -> Result<Value> {
+        make(|out, error| sys::mdist_value_from_dlpack(managed.cast(), out, error)).map(Value::own)
+    }
+
+    /// The same for a DLManagedTensorVersioned.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn from_dlpack_versioned(managed: *mut c_void) -> Result<Value> {
+        make(|out, error| sys::mdist_value_from_dlpack_versioned(managed.cast(), out, error))
+            .map(Value::own)
+    }
+
+    /// Exports a tensor as a DLManagedTensor, for another library to read. Whoever takes it calls its
+    /// deleter, which may be after the value's end.
+    pub fn to_dlpack(&self, index: usize) -> Result<*mut c_void> {
+        // Safety: our handle.
+        make(|out, error| unsafe { sys::mdist_value_to_dlpack(self.raw(), index, out, error) })
+            .map(|managed| managed.cast())
+    }
+
+    /// The same as a DLManagedTensorVersioned.
+    pub fn to_dlpack_versioned(&self, index: usize) -> Result<*mut c_void> {
+        // Safety: our handle.
+        make(|out, error| unsafe {
+            sys::mdist_value_to_dlpack_versioned(self.raw(), index, out, error)
+        })
+        .map(|managed| managed.cast())
+    }
+
     /// Takes over a handle that is ours to destroy.
     pub(crate) fn own(handle: *mut sys::mdist_value) -> Value {
         Value::own_if_any(handle).expect("a call that succeeds gives a value")

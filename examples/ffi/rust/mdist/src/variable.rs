@@ -3,7 +3,7 @@
 use std::fmt;
 use std::mem;
 use std::ptr::{self, NonNull};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use mdist_sys as sys;
 
@@ -70,14 +70,20 @@ impl VariableOptions {
                 Synchronization::OnWrite => sys::MDIST_SYNC_ON_WRITE,
                 Synchronization::OnRead => sys::MDIST_SYNC_ON_READ,
             },
-            aggregation: match self.aggregation {
-                Aggregation::None => sys::MDIST_AGGREGATION_NONE,
-                Aggregation::Sum => sys::MDIST_AGGREGATION_SUM,
-                Aggregation::Mean => sys::MDIST_AGGREGATION_MEAN,
-                Aggregation::OnlyFirstReplica => sys::MDIST_AGGREGATION_ONLY_FIRST_REPLICA,
-            },
+            aggregation: self.aggregation.raw(),
             reserved: 0,
             colocate_with: std::ptr::null(),
+        }
+    }
+}
+
+impl Aggregation {
+    pub(crate) fn raw(self) -> sys::mdist_aggregation {
+        match self {
+            Aggregation::None => sys::MDIST_AGGREGATION_NONE,
+            Aggregation::Sum => sys::MDIST_AGGREGATION_SUM,
+            Aggregation::Mean => sys::MDIST_AGGREGATION_MEAN,
+            Aggregation::OnlyFirstReplica => sys::MDIST_AGGREGATION_ONLY_FIRST_REPLICA,
         }
     }
 }
@@ -106,13 +112,40 @@ pub struct Variable(Arc<Handle>);
 
 pub(crate) struct Handle {
     raw: NonNull<sys::mdist_variable>,
-    locks: Box<[Lock]>,
+    locks: Arc<[Lock]>,
 }
 
 // Safety: functions of variables are for any thread, one at a time per strategy, which the library
 // checks; the copies' memory is guarded by locks.
 unsafe impl Send for Handle {}
 unsafe impl Sync for Handle {}
+
+/// Locks by the address of copy 0. Several handles of one variable must share what guards the copies.
+static KNOWN: Mutex<Vec<(usize, Weak<[Lock]>)>> = Mutex::new(Vec::new());
+
+fn locks_of(raw: NonNull<sys::mdist_variable>, local_replica_count: u32) -> Arc<[Lock]> {
+    let made = || -> Arc<[Lock]> { (0..local_replica_count).map(|_| Lock::default()).collect() };
+    let mut copy = tensor::no_tensor();
+    // Safety: our handle.
+    let described =
+        call(|error| unsafe { sys::mdist_variable_tensor(raw.as_ptr(), 0, &mut copy, error) });
+    if described.is_err() || tensor::elements_of(&copy) == 0 {
+        return made(); // nothing to guard
+    }
+    let address = copy.data as usize;
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.retain(|(_, locks)| locks.strong_count() != 0);
+    if let Some(locks) = known
+        .iter()
+        .find(|(other, _)| *other == address)
+        .and_then(|(_, locks)| locks.upgrade())
+    {
+        return locks;
+    }
+    let locks = made();
+    known.push((address, Arc::downgrade(&locks)));
+    locks
+}
 
 impl Drop for Handle {
     fn drop(&mut self) {
@@ -167,10 +200,36 @@ impl Strategy {
     }
 }
 
+impl Strategy {
+    /// Finds a variable by its name, whoever made it; also in a step.
+    pub fn find_variable(&self, name: &str) -> Result<Variable> {
+        let name = c_string(name, "mdist_variable_find")?;
+        // Safety: our handle.
+        let raw = make(|out, error| unsafe {
+            sys::mdist_variable_find(self.raw(), name.as_ptr(), out, error)
+        })?;
+        Ok(Variable::own(raw, self.local_replica_count()))
+    }
+}
+
+impl Replica<'_> {
+    /// Finds a variable by its name, whoever made it.
+    pub fn find_variable(&self, name: &str) -> Result<Variable> {
+        let mut strategy = ptr::null_mut();
+        let name = c_string(name, "mdist_variable_find")?;
+        // Safety: the step's own strategy, as long as the step.
+        call(|error| unsafe { sys::mdist_current_strategy(&mut strategy, error) })?;
+        let raw = make(|out, error| unsafe {
+            sys::mdist_variable_find(strategy, name.as_ptr(), out, error)
+        })?;
+        Ok(Variable::own(raw, self.shared().local_replica_count))
+    }
+}
+
 impl Variable {
     fn own(raw: *mut sys::mdist_variable, local_replica_count: u32) -> Variable {
         let raw = NonNull::new(raw).expect("a call that succeeds gives a variable");
-        let locks = (0..local_replica_count).map(|_| Lock::default()).collect();
+        let locks = locks_of(raw, local_replica_count);
         Variable(Arc::new(Handle { raw, locks }))
     }
 

@@ -2,15 +2,17 @@
 //! Work: a collective under way. It owns its buffers, so that nobody can touch or free them before
 //! it is done, not even by leaking it.
 use std::marker::PhantomData;
+use std::os::raw::c_void;
 use std::os::unix::io::{FromRawFd, OwnedFd};
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::time::Duration;
 
 use mdist_sys as sys;
 
 use crate::buffer::raw_buffer;
 use crate::element::Element;
-use crate::error::{call, make, Result};
+use crate::cause::catch;
+use crate::error::{call, make, Result, Status};
 use crate::replica::{same_count, Replica};
 use crate::strategy::Op;
 use crate::Memory;
@@ -101,6 +103,26 @@ impl<B> Work<'_, B> {
         Ok(self.buffers.take().expect("only wait takes them"))
     }
 
+    /// Calls `function` once when the operation is over: with `Ok`, or with the status of the error
+    /// that [`test`](Work::test) gives from then on. That is at once if it is over already, else on any
+    /// thread, before the step of its replica has ended. The function must not wait. A panic in it has
+    /// no effect but its message.
+    pub fn on_done<F>(&self, function: F) -> Result<()>
+    where
+        F: FnOnce(std::result::Result<(), Status>) + Send + 'static,
+    {
+        let kept = Box::into_raw(Box::new(function));
+        // Safety: our handle; C calls the function exactly once, unless this call fails.
+        let done = call(|error| unsafe {
+            sys::mdist_work_on_done(self.raw.as_ptr(), Some(done_of::<F>), kept.cast(), error)
+        });
+        if done.is_err() {
+            // Safety: nobody else will use it.
+            drop(unsafe { Box::from_raw(kept) });
+        }
+        done
+    }
+
     /// A descriptor for poll and its kin, in an event loop: [`test`](Work::test) whenever it is
     /// readable, and go on polling if that says false. Never read from it.
     pub fn descriptor(&self) -> Result<OwnedFd> {
@@ -120,6 +142,23 @@ impl<B> Work<'_, B> {
     }
 }
 
+/// An mdist_work_done_fn around the closure in `user_data`, which it takes.
+unsafe extern "C" fn done_of<F>(status: sys::mdist_status, user_data: *mut c_void)
+where
+    F: FnOnce(std::result::Result<(), Status>) + Send + 'static,
+{
+    let function = Box::from_raw(user_data.cast::<F>());
+    let end = if status == sys::MDIST_OK {
+        Ok(())
+    } else {
+        Err(Status::from_raw(status))
+    };
+    let _ = catch(|| {
+        function(end);
+        Ok(())
+    });
+}
+
 impl<B> Drop for Work<'_, B> {
     fn drop(&mut self) {
         // Safety: ours; afterwards the buffers are nobody's but ours again, and are dropped.
@@ -132,18 +171,18 @@ pub(crate) type Sides<'a> = (&'a [sys::mdist_buffer], &'a [sys::mdist_buffer]);
 
 impl Replica<'_> {
     /// [`Replica::all_reduce`], started: `wait` gives the buffers back, reduced.
-    pub fn all_reduce_start<B: OwnedBuffers>(&self, op: Op, buffers: B) -> Result<Work<'_, B>> {
+    pub fn all_reduce_start<B: OwnedBuffers>(&self, op: impl Into<Op>, buffers: B) -> Result<Work<'_, B>> {
         self.start_in_place(buffers, |raw, out, error| unsafe {
             let (buffers, count) = (raw.as_ptr(), raw.len());
             // Safety, here and below: the work that comes out owns the buffers.
             sys::mdist_all_reduce_start(
                 self.raw(),
-                op.raw(),
+                op.into().raw(),
                 buffers,
                 buffers,
                 count,
                 out,
-                ptr::null(),
+                self.options(),
                 error,
             )
         })
@@ -158,7 +197,7 @@ impl Replica<'_> {
                 raw.as_ptr(),
                 raw.len(),
                 out,
-                ptr::null(),
+                self.options(),
                 error,
             )
         })
@@ -182,7 +221,7 @@ impl Replica<'_> {
                     outputs,
                     count,
                     out,
-                    ptr::null(),
+                    self.options(),
                     error,
                 )
             },
@@ -192,7 +231,7 @@ impl Replica<'_> {
     /// [`Replica::reduce_scatter`], started.
     pub fn reduce_scatter_start<I, O>(
         &self,
-        op: Op,
+        op: impl Into<Op>,
         inputs: I,
         outputs: O,
     ) -> Result<Work<'_, (I, O)>>
@@ -208,12 +247,12 @@ impl Replica<'_> {
                 let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
                 sys::mdist_reduce_scatter_start(
                     self.raw(),
-                    op.raw(),
+                    op.into().raw(),
                     inputs,
                     outputs,
                     count,
                     out,
-                    ptr::null(),
+                    self.options(),
                     error,
                 )
             },
@@ -238,7 +277,46 @@ impl Replica<'_> {
                     outputs,
                     count,
                     out,
-                    ptr::null(),
+                    self.options(),
+                    error,
+                )
+            },
+        )
+    }
+
+    /// [`Replica::all_to_all_parts`], started.
+    pub fn all_to_all_parts_start<I, O>(
+        &self,
+        mut inputs: I,
+        input_parts: &[u64],
+        outputs: O,
+        output_parts: &[u64],
+    ) -> Result<Work<'_, (I, O)>>
+    where
+        I: OwnedBuffers,
+        O: OwnedBuffers,
+    {
+        let operation = "mdist_all_to_all_parts_start";
+        let mut described = Vec::new();
+        inputs.describe(&mut described);
+        self.check_parts(operation, described.len(), input_parts, output_parts)?;
+        let parts = (input_parts.as_ptr(), output_parts.as_ptr());
+        self.start(
+            operation,
+            inputs,
+            outputs,
+            |(inputs, outputs), out, error| unsafe {
+                let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
+                // As many lengths as C reads, and copies.
+                sys::mdist_all_to_all_parts_start(
+                    self.raw(),
+                    inputs,
+                    parts.0,
+                    outputs,
+                    parts.1,
+                    count,
+                    out,
+                    self.options(),
                     error,
                 )
             },
@@ -248,7 +326,7 @@ impl Replica<'_> {
     /// [`Replica::barrier`], started.
     pub fn barrier_start(&self) -> Result<Work<'_, ()>> {
         self.start_in_place((), |_, out, error| unsafe {
-            sys::mdist_barrier_start(self.raw(), out, ptr::null(), error)
+            sys::mdist_barrier_start(self.raw(), out, self.options(), error)
         })
     }
 
@@ -285,7 +363,7 @@ impl Replica<'_> {
 }
 
 impl<B> Work<'_, B> {
-    fn own(raw: *mut sys::mdist_work, buffers: B) -> Self {
+    pub(crate) fn own(raw: *mut sys::mdist_work, buffers: B) -> Self {
         let raw = NonNull::new(raw).expect("a call that succeeds gives a work");
         Work {
             raw,

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mdist
+
+// #include "shim.h"
+import "C"
+
+import "runtime"
+
+// Call is a collective that is described once and runs many times. It belongs to one local replica, and reads and writes
+// its buffers each time.
+type Call struct {
+	handle  *C.mdist_call_t
+	buffers [2][]Buffer // alive as long as the call
+}
+
+// Preparation has the collectives of one local replica, to be prepared. Their arguments are those of the replica's. The
+// buffers must be memory of the library (Alloc, variables), since C keeps them. There are no groups and no operators.
+type Preparation struct {
+	strategy *Strategy
+	local    int
+}
+
+// Prepare prepares collectives of a local replica: strategy.Prepare(0).AllReduce(mdist.Sum, memory.Buffer()).
+func (s *Strategy) Prepare(local int) Preparation { return Preparation{s, local} }
+
+// AllReduce prepares Replica.AllReduce; so do the others for theirs.
+func (p Preparation) AllReduce(op ReduceOp, buffers ...Buffer) (*Call, error) {
+	return p.create(C.mdistgo_description{kind: C.MDIST_CALL_ALL_REDUCE, op: C.int32_t(op)}, buffers, buffers)
+}
+
+// Broadcast is for Replica.Broadcast.
+func (p Preparation) Broadcast(root int, buffers ...Buffer) (*Call, error) {
+	return p.rooted(C.MDIST_CALL_BROADCAST, 0, root, buffers, nil)
+}
+
+// AllGather is for Replica.AllGather.
+func (p Preparation) AllGather(inputs, outputs []Buffer) (*Call, error) {
+	return p.create(C.mdistgo_description{kind: C.MDIST_CALL_ALL_GATHER}, inputs, outputs)
+}
+
+// ReduceScatter is for Replica.ReduceScatter.
+func (p Preparation) ReduceScatter(op ReduceOp, inputs, outputs []Buffer) (*Call, error) {
+	return p.create(C.mdistgo_description{kind: C.MDIST_CALL_REDUCE_SCATTER, op: C.int32_t(op)}, inputs, outputs)
+}
+
+// AllToAll is for Replica.AllToAll.
+func (p Preparation) AllToAll(inputs, outputs []Buffer) (*Call, error) {
+	return p.create(C.mdistgo_description{kind: C.MDIST_CALL_ALL_TO_ALL}, inputs, outputs)
+}
+
+// AllToAllParts is for Replica.AllToAllParts.
+func (p Preparation) AllToAllParts(inputs []Buffer, inputParts []int, outputs []Buffer, outputParts []int) (*Call,
+	error) {
+	lists, err := partLengths(len(inputs)*p.strategy.ReplicaCount(), inputParts, outputParts)
+	if err != nil {
+		return nil, err
+	}
+	what := C.mdistgo_description{kind: C.MDIST_CALL_ALL_TO_ALL_PARTS}
+	what.input_parts, what.output_parts = first(lists[0]), first(lists[1])
+	call, err := p.create(what, inputs, outputs)
+	runtime.KeepAlive(lists)
+	return call, err
+}
+
+// ReduceToRoot is for Replica.ReduceToRoot.
+func (p Preparation) ReduceToRoot(op ReduceOp, root int, buffers ...Buffer) (*Call, error) {
+	return p.rooted(C.MDIST_CALL_REDUCE_TO_ROOT, op, root, buffers, buffers)
+}
+
+// GatherToRoot is for Replica.GatherToRoot.
+func (p Preparation) GatherToRoot(root int, inputs, outputs []Buffer) (*Call, error) {
+	if p.id() != root {
+		outputs = inputs // not looked at
+	}
+	return p.rooted(C.MDIST_CALL_GATHER_TO_ROOT, 0, root, inputs, outputs)
+}
+
+// Scatter is for Replica.Scatter.
+func (p Preparation) Scatter(root int, inputs, outputs []Buffer) (*Call, error) {
+	if p.id() != root {
+		inputs = outputs // not looked at
+	}
+	return p.rooted(C.MDIST_CALL_SCATTER, 0, root, inputs, outputs)
+}
+
+// Barrier is for Replica.Barrier.
+func (p Preparation) Barrier() (*Call, error) {
+	return p.create(C.mdistgo_description{kind: C.MDIST_CALL_BARRIER}, nil, nil)
+}
+
+func (p Preparation) id() int { return p.strategy.Worker()*p.strategy.LocalReplicaCount() + p.local }
+
+func (p Preparation) rooted(kind C.int32_t, op ReduceOp, root int, inputs, outputs []Buffer) (*Call, error) {
+	number, err := index("root", root)
+	if err != nil {
+		return nil, err
+	}
+	return p.create(C.mdistgo_description{kind: kind, op: C.int32_t(op), root: number}, inputs, outputs)
+}
+
+func (p Preparation) create(what C.mdistgo_description, in, out []Buffer) (*Call, error) {
+	local, err := index("local", p.local)
+	if err != nil {
+		return nil, err
+	}
+	if what.kind != C.MDIST_CALL_BROADCAST && len(in) != len(out) {
+		return nil, invalid("%s", unequal(len(in), len(out)))
+	}
+	if !allLibrary(in) || !allLibrary(out) {
+		return nil, invalid("a prepared call was given a slice of Go, which C must not keep: its buffers must come from " +
+			"mdist.Alloc or a variable")
+	}
+	inList := byAddress(in)
+	outList := inList
+	if first(in) != first(out) {
+		outList = byAddress(out)
+	}
+	call := &Call{buffers: [2][]Buffer{in, out}}
+	var story *C.mdist_error_t
+	err = check(C.mdistgo_call_create(p.strategy.handle, local, what, first(inList), first(outList), C.size_t(len(in)),
+		&call.handle, &story), &story)
+	runtime.KeepAlive(p.strategy)
+	if err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(call, (*Call).Close)
+	return call, nil
+}
+
+// Run makes the call, in a step of the local replica that it was prepared for.
+func (c *Call) Run(replica *Replica) error {
+	var story *C.mdist_error_t
+	err := check(C.mdist_call_run(replica.handle, c.handle, &story), &story)
+	runtime.KeepAlive(c)
+	return err
+}
+
+// Start starts the call, as the started form of its collective does.
+func (c *Call) Start(replica *Replica) (*Work, error) {
+	work := &Work{buffers: c.buffers}
+	var story *C.mdist_error_t
+	err := check(C.mdist_call_start(replica.handle, c.handle, &work.handle, &story), &story)
+	runtime.KeepAlive(c)
+	return work.started(err)
+}
+
+// Close frees the call. Operations that it has started go on.
+func (c *Call) Close() {
+	runtime.SetFinalizer(c, nil)
+	C.mdist_call_destroy(c.handle)
+}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+    Mdist.prepare(all_reduce!, strategy, local_replica, Mdist.SUM, arrays...)
+
+A collective that is described once and runs many times, in steps of that local replica (an index, from 0). The
+arguments behind are those of the collective, which may be any but `all_reduce_rows`. The call keeps its arrays, and reads
+and writes them each time; don't `resize!` them. `Mdist.call!(replica, call)` makes it, `Mdist.call_start!(replica, call)`
+starts it and gives a `Work`. There are no groups.
+"""
+mutable struct Call <: Handle
+    handle::Ptr{mdist_call_t}
+    arrays::Any
+    Call(handle::Ptr{mdist_call_t}, arrays) = finalizer(destroy, new(handle, arrays))::Call
+end
+
+destroy(call::Call) = @ccall libmdist.mdist_call_destroy(call::Ptr{mdist_call_t})::Cvoid
+Base.unsafe_convert(::Type{Ptr{mdist_call_t}}, call::Call) = call.handle
+
+function prepared(
+    strategy::Strategy, local_replica::Integer, kind::CallKind, inputs, outputs; op::Integer = 0, root::Integer = 0,
+    parts = (UInt64[], UInt64[]), timeout::Real = 0,
+)
+    limits = options(timeout)
+    out = Out{mdist_call_t}(C_NULL)
+    GC.@preserve inputs outputs parts begin
+        from, to = describe(inputs), outputs === nothing ? mdist_buffer_t[] : describe(outputs)
+        GC.@preserve from to begin
+            what = Ref(mdist_call_description_t(
+                sizeof(mdist_call_description_t), Int32(kind), op, root, address(from), address(to), length(from),
+                address(parts[1]), address(parts[2])))
+            check() do error
+                @ccall libmdist.mdist_call_create(
+                    strategy::Ptr{mdist_strategy_t}, local_replica::UInt32, what::Ref{mdist_call_description_t},
+                    out::Out{mdist_call_t}, limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
+            end
+        end
+    end
+    return Call(out[], (inputs, outputs))
+end
+
+"Of a list that its caller keeps; C_NULL if it is empty."
+address(list::Vector{T}) where {T} = isempty(list) ? Ptr{T}(C_NULL) : pointer(list)
+
+prepare(::typeof(all_reduce!), strategy::Strategy, own::Integer, op::ReduceOp, arrays...; timeout::Real = 0) =
+    prepared(strategy, own, CALL_ALL_REDUCE, arrays, arrays; op = Integer(op), timeout)
+prepare(::typeof(broadcast!), strategy::Strategy, own::Integer, root::Integer, arrays...; timeout::Real = 0) =
+    prepared(strategy, own, CALL_BROADCAST, arrays, nothing; root, timeout)
+prepare(::typeof(all_gather!), strategy::Strategy, own::Integer, pairs::Pair...; timeout::Real = 0) =
+    prepared(strategy, own, CALL_ALL_GATHER, map(first, pairs), map(last, pairs); timeout)
+prepare(::typeof(reduce_scatter!), strategy::Strategy, own::Integer, op::ReduceOp, pairs::Pair...; timeout::Real = 0) =
+    prepared(strategy, own, CALL_REDUCE_SCATTER, map(first, pairs), map(last, pairs); op = Integer(op), timeout)
+prepare(::typeof(all_to_all!), strategy::Strategy, own::Integer, pairs::Pair...; timeout::Real = 0) =
+    prepared(strategy, own, CALL_ALL_TO_ALL, map(first, pairs), map(last, pairs); timeout)
+function prepare(
+    ::typeof(all_to_all_parts!), strategy::Strategy, own::Integer, parts::Pair, pairs::Pair...; timeout::Real = 0,
+)
+    lengths = Tuple(part_lengths(one, length(pairs), replica_count(strategy)) for one in parts)
+    return prepared(
+        strategy, own, CALL_ALL_TO_ALL_PARTS, map(first, pairs), map(last, pairs); parts = lengths, timeout)
+end
+function prepare(
+    ::typeof(reduce_to_root!), strategy::Strategy, own::Integer, op::ReduceOp, root::Integer, arrays...;
+    timeout::Real = 0,
+)
+    return prepared(strategy, own, CALL_REDUCE_TO_ROOT, arrays, arrays; op = Integer(op), root, timeout)
+end
+function prepare(
+    ::typeof(gather_to_root!), strategy::Strategy, own::Integer, root::Integer, pairs::Pair...; timeout::Real = 0,
+)
+    return prepared(strategy, own, CALL_GATHER_TO_ROOT, map(first, pairs), map(last, pairs); root, timeout)
+end
+prepare(::typeof(scatter!), strategy::Strategy, own::Integer, root::Integer, pairs::Pair...; timeout::Real = 0) =
+    prepared(strategy, own, CALL_SCATTER, map(first, pairs), map(last, pairs); root, timeout)
+prepare(::typeof(barrier), strategy::Strategy, own::Integer; timeout::Real = 0) =
+    prepared(strategy, own, CALL_BARRIER, (), nothing; timeout)
+
+"    Mdist.call_start!(replica, call): `Mdist.call!`, started."
+function call_start!(replica::Replica, call::Call)
+    out = Out{mdist_work_t}(C_NULL)
+    check() do error
+        @ccall libmdist.mdist_call_start(
+            replica::Ptr{mdist_replica_t}, call::Ptr{mdist_call_t}, out::Out{mdist_work_t},
+            error::Out{mdist_error_t})::Int32
+    end
+    work = Work(out[], call)
+    replica.work = work
+    return work
+end
+
+"""
+    Mdist.call!(replica, call)
+
+Makes a prepared call. With as many threads as replicas (`julia --threads N`) it blocks its thread, though not the garbage
+collector, as a merge does. With fewer it is started and waited for.
+"""
+function call!(replica::Replica, call::Call)
+    Threads.nthreads() >= local_replica_count(replica.strategy) || return wait(call_start!(replica, call))
+    error = Out{mdist_error_t}(C_NULL)
+    GC.@preserve replica call error begin
+        status = call_run(
+            replica.handle, call.handle, Base.unsafe_convert(Ptr{Ptr{mdist_error_t}}, error))
+    end
+    status < 0 && throw(MdistError(status, error[]))
+    return nothing
+end
+
+# A function of its own, never inlined: see merge.jl.
+@noinline function call_run(replica::Ptr{mdist_replica_t}, call::Ptr{mdist_call_t}, error::Ptr{Ptr{mdist_error_t}})
+    return @gc_safe @ccall libmdist.mdist_call_run(
+        replica::Ptr{mdist_replica_t}, call::Ptr{mdist_call_t}, error::Ptr{Ptr{mdist_error_t}})::Int32
+end
