@@ -49,6 +49,10 @@ struct Ends {
     uint64_t seen_written = 0; // the same
     bool gone = false;
     uint64_t backed = 0; // bytes of the ring to the mate that have memory, from its start
+    const ShmLane *theirs = nullptr; // the mate's counters; nullptr if it does not share memory
+    ShmLane *ours = nullptr;
+    const char *from_ring = nullptr;
+    char *to_ring = nullptr;
     bool busy() const { return !sends.empty() || !receives.empty(); }
 };
 
@@ -60,8 +64,16 @@ class ShmLink final : public Link, public Pollable {
           channel_(channel),
           ring_bytes_(mates_->layout().sizes().ring_bytes),
           ends_(mates_->workers()) {
-        for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
-            if (mates_->shares(rank)) ranks_.push_back(rank);
+        const ShmLayout &layout = mates_->layout();
+        for (uint32_t peer = 0; peer < mates_->workers(); ++peer) {
+            if (!mates_->shares(peer)) continue;
+            ranks_.push_back(peer);
+            Ends &ends = ends_[peer];
+            ends.theirs = reinterpret_cast<const ShmLane *>(mates_->of(peer, layout.lane(mates_->rank(), channel_)));
+            ends.ours = reinterpret_cast<ShmLane *>(mates_->own(layout.lane(peer, channel_)));
+            ends.from_ring = mates_->of(peer, layout.ring(mates_->rank(), channel_));
+            ends.to_ring = mates_->own(layout.ring(peer, channel_));
+        }
     }
     ~ShmLink() override { close(); }
 
@@ -109,24 +121,17 @@ class ShmLink final : public Link, public Pollable {
   private:
     Ends &ends_of(uint32_t peer) {
         if (closed_) throw Failure(MDIST_ERR_ABORTED, "the link is closed");
-        if (peer >= mates_->workers() || !mates_->shares(peer))
+        if (peer >= ends_.size() || ends_[peer].theirs == nullptr)
             throw Failure(MDIST_ERR_INTERNAL, text("worker ", peer, " does not share memory with this worker"));
         return ends_[peer];
     }
-    const ShmLane &lane_of(uint32_t peer) const {
-        return *reinterpret_cast<const ShmLane *>(mates_->of(peer, mates_->layout().lane(mates_->rank(), channel_)));
-    }
-    ShmLane &own_lane(uint32_t peer) const {
-        return *reinterpret_cast<ShmLane *>(mates_->own(mates_->layout().lane(peer, channel_)));
-    }
-
     uint64_t space_for(uint32_t peer, Ends &ends, uint64_t wanted);
     uint64_t bytes_there(uint32_t peer, Ends &ends, uint64_t wanted);
     void push(uint32_t peer, Ends &ends);
     void pull(uint32_t peer, Ends &ends);
     void back(uint32_t peer, Ends &ends, uint64_t bytes);
     void put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes);
-    void get(uint32_t peer, Ends &ends, void *data, uint64_t bytes);
+    void get(Ends &ends, void *data, uint64_t bytes);
     void list_busy();
     bool ready();
     bool stirs(uint32_t peer, const Ends &ends) const;
@@ -155,7 +160,7 @@ void ShmLink::back(uint32_t peer, Ends &ends, uint64_t bytes) {
 
 /// Copies into the ring, wrapping around its end. The caller has checked that there is room.
 void ShmLink::put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes) {
-    char *const ring = mates_->own(mates_->layout().ring(peer, channel_));
+    char *const ring = ends.to_ring;
     const uint64_t at = ends.written % ring_bytes_;
     const uint64_t first = std::min(bytes, ring_bytes_ - at);
     if (at + first > ends.backed) back(peer, ends, at + first);
@@ -164,8 +169,8 @@ void ShmLink::put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes) {
     ends.written += bytes;
 }
 
-void ShmLink::get(uint32_t peer, Ends &ends, void *data, uint64_t bytes) {
-    const char *const ring = mates_->of(peer, mates_->layout().ring(mates_->rank(), channel_));
+void ShmLink::get(Ends &ends, void *data, uint64_t bytes) {
+    const char *const ring = ends.from_ring;
     const uint64_t at = ends.read % ring_bytes_;
     const uint64_t first = std::min(bytes, ring_bytes_ - at);
     std::memcpy(data, ring + at, first);
@@ -177,7 +182,7 @@ void ShmLink::get(uint32_t peer, Ends &ends, void *data, uint64_t bytes) {
 uint64_t ShmLink::space_for(uint32_t peer, Ends &ends, uint64_t wanted) {
     const uint64_t known = ring_bytes_ - (ends.written - ends.seen_read);
     if (known >= wanted) return known;
-    ends.seen_read = lane_of(peer).read.load(std::memory_order_seq_cst);
+    ends.seen_read = ends.theirs->read.load(std::memory_order_seq_cst);
     if (ends.written - ends.seen_read > ring_bytes_)
         throw bad_message(rank(peer), "a read count that exceeds what was written to it");
     return ring_bytes_ - (ends.written - ends.seen_read);
@@ -187,7 +192,7 @@ uint64_t ShmLink::space_for(uint32_t peer, Ends &ends, uint64_t wanted) {
 uint64_t ShmLink::bytes_there(uint32_t peer, Ends &ends, uint64_t wanted) {
     const uint64_t known = ends.seen_written - ends.read;
     if (known >= wanted && known != 0) return known;
-    ends.seen_written = lane_of(peer).written.load(std::memory_order_seq_cst);
+    ends.seen_written = ends.theirs->written.load(std::memory_order_seq_cst);
     const uint64_t there = ends.seen_written - ends.read;
     if (there > ring_bytes_) throw bad_message(rank(peer), "a write count that exceeds the room in its buffer");
     return there;
@@ -197,7 +202,7 @@ void ShmLink::push(uint32_t peer, Ends &ends) {
     uint64_t told = ends.written;
     const auto tell = [&] {
         if (told == ends.written) return;
-        own_lane(peer).written.store(told = ends.written, std::memory_order_seq_cst);
+        ends.ours->written.store(told = ends.written, std::memory_order_seq_cst);
         bell_->ring();
     };
     while (!ends.sends.empty()) {
@@ -229,7 +234,7 @@ void ShmLink::pull(uint32_t peer, Ends &ends) {
     uint64_t told = ends.read;
     const auto tell = [&] {
         if (told == ends.read) return;
-        own_lane(peer).read.store(told = ends.read, std::memory_order_seq_cst);
+        ends.ours->read.store(told = ends.read, std::memory_order_seq_cst);
         bell_->ring();
     };
     while (!ends.receives.empty()) {
@@ -240,7 +245,7 @@ void ShmLink::pull(uint32_t peer, Ends &ends) {
         if (!front.framed) {
             if (there < sizeof(Frame)) return tell();
             Frame frame;
-            get(peer, ends, &frame, sizeof frame);
+            get(ends, &frame, sizeof frame);
             there -= sizeof frame;
             if (frame.bytes != front.bytes || frame.tag != front.tag)
                 throw other_message(rank(peer), frame.bytes, frame.tag, front.bytes, front.tag);
@@ -249,7 +254,7 @@ void ShmLink::pull(uint32_t peer, Ends &ends) {
             return tell();
         }
         const uint64_t bytes = std::min({there, front.bytes - front.moved, kStride});
-        if (bytes != 0) get(peer, ends, front.data + front.moved, bytes);
+        if (bytes != 0) get(ends, front.data + front.moved, bytes);
         front.moved += bytes;
         if (ends.read - told >= kTogether) tell();
         if (front.moved < front.bytes) continue;
@@ -276,7 +281,7 @@ void ShmLink::progress() {
 
 /// Whether progress() would find something to do with this peer.
 bool ShmLink::stirs(uint32_t peer, const Ends &ends) const {
-    const ShmLane &lane = lane_of(peer);
+    const ShmLane &lane = *ends.theirs;
     if (!ends.receives.empty() && lane.written.load(std::memory_order_seq_cst) != ends.read) return true;
     if (ends.sends.empty()) return ends.busy() && bell_->closed(peer);
     return lane.read.load(std::memory_order_seq_cst) != ends.seen_read ||
