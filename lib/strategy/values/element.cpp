@@ -7,6 +7,11 @@
 
 namespace mdist {
 
+char *ValueRoom::of(uint64_t bytes) {
+    tensor_ = Tensor::allocate(*host(), MDIST_UINT8, Shape().with_first(bytes));
+    return static_cast<char *>(tensor_.data());
+}
+
 std::vector<ValuePointer> values_of_element(const Dataset &dataset, const Element &element) {
     std::vector<ValuePointer> values;
     const std::size_t replicas = dataset.replica_count();
