@@ -8,8 +8,9 @@
 namespace mdist {
 
 char *ValueRoom::of(uint64_t bytes) {
-    tensor_ = Tensor::allocate(*host(), MDIST_UINT8, Shape().with_first(bytes));
-    return static_cast<char *>(tensor_.data());
+    memory_ = allocate_with_count(bytes);
+    bytes_ = bytes;
+    return static_cast<char *>(memory_.get());
 }
 
 std::vector<ValuePointer> values_of_element(const Dataset &dataset, const Element &element) {

@@ -16,10 +16,14 @@ class ValueRoom final : public Room {
   public:
     char *of(uint64_t bytes) override;
     /// Returns the record as a value. Its bytes must be in the memory that was offered last.
-    ValuePointer value() && { return Value::plain(std::move(tensor_)); }
+    ValuePointer value() && {
+        void *const data = memory_.get();
+        return Value::plain(Tensor::view(data, MDIST_UINT8, Shape().with_first(bytes_), std::move(memory_)));
+    }
 
   private:
-    Tensor tensor_;
+    Memory memory_;
+    uint64_t bytes_ = 0;
 };
 
 /// Returns one value for each component: per-replica if the dataset is distributed, else plain.
