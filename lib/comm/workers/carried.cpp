@@ -143,7 +143,11 @@ class Carrying {
         std::size_t head = 0; // the longest, so that all workers have the same limit
         for (uint32_t worker = 0; worker < workers(); ++worker)
             head = std::max(head, head_bytes(worker));
-        return SmallExchange::kPayloadLimit - head;
+        // Copying more than this to the payload and back costs more than a trip through shared memory. So it does where
+        // only the root combines what comes.
+        constexpr std::size_t kCheapCopy = 16384;
+        const bool copy_less = asked_.workers.all_share() || pattern_ == Pattern::kReduceToRoot;
+        return copy_less ? kCheapCopy : SmallExchange::kPayloadLimit - head;
     }
 
     /// A hash of what this worker knows of the call.
