@@ -18,10 +18,12 @@
 // state to save. Instead, it must produce the same elements each time it is opened with the same Series. A stream that
 // cannot says so (Series::refuse).
 //
-// Between streams, rows of a single block may travel as row numbers, many at a time: next_rows().
+// Between streams, rows of a single block may travel as row numbers, many at a time: next_rows(). Records of files may
+// be read straight to where they are needed: next_into().
 #pragma once
 
 #include "data/element.h"
+#include "data/room.h"
 #include "data/series.h"
 
 #include <mdist/dataset.h>
@@ -85,6 +87,17 @@ class Stream {
         ended_ = true;
         return false;
     }
+    /// Tells whether next_into() may use the room, so that it is worth offering one.
+    virtual bool fills_rooms() const { return false; }
+    enum class Got { kEnd, kElement, kBytes };
+    /// Produces the next element, as next() does. kBytes: the element is one component, uint8 [length]. Its bytes are in
+    /// the memory that `room` offered last, and `out` is undefined. kElement: it is in `out`, whatever the room offered.
+    Got next_into(Room &room, Element &out) {
+        if (ended_ || (stop_ != nullptr && stop_->requested())) return Got::kEnd;
+        const Got got = produce_into(room, out);
+        ended_ = got == Got::kEnd;
+        return got;
+    }
     /// Does what `count` calls of next() would, when nobody wants the elements. Overwrites `scratch`. False at the end.
     bool pass_over(uint64_t count, Element &scratch) {
         if (ended_ || (stop_ != nullptr && stop_->requested())) return false;
@@ -121,6 +134,8 @@ class Stream {
     /// Not called again once it has returned false.
     virtual bool produce(Element &out) = 0;
     virtual void rewind() = 0;
+    /// For streams that fill rooms. Not called again once it has returned kEnd.
+    virtual Got produce_into(Room &, Element &out) { return produce(out) ? Got::kElement : Got::kEnd; }
     /// For streams with a block(). Not called again once it has returned 0.
     virtual std::size_t produce_rows(uint64_t *, std::size_t) { return 0; }
     /// Implements pass_over(). Override it to skip without making the elements. Like produce(), it is not called again

@@ -27,6 +27,8 @@ class Iterator {
     /// Hands the next element to `take`. If `take` fails, so does the iterator, and the element is lost. After the last
     /// element it returns false without calling `take`.
     bool next(FunctionRef<void(const Element &)> take);
+    /// The same. If the bytes of the element are in the memory that `room` offered (Stream::next_into), `take` gets null.
+    bool next_into(Room &room, FunctionRef<void(const Element *)> take);
     /// Ends the iteration and waits for all threads that work for it.
     void close();
     const Dataset &dataset() const { return *dataset_; }
@@ -66,6 +68,8 @@ class Iterator {
     };
 
     Run begin(std::shared_ptr<Series> series) const;
+    bool advance(Room *room, FunctionRef<void(const Element *)> take);
+    Stream::Got produce(Room *room);
     void require_open() const;
 
     std::shared_ptr<const Dataset> dataset_;

@@ -28,6 +28,8 @@ namespace {
 
 int rounds = 15;
 
+constexpr std::size_t kBatch = 128;
+
 void must(mdist_status_t status, mdist_error_t *error) {
     if (status >= 0) return;
     std::fprintf(stderr, "data_bench: %s\n", mdist_error_message(error));
@@ -157,14 +159,16 @@ void tfrecords(const std::string &folder, std::size_t record) {
     mdist_dataset_t *files = made([&](auto to, auto why) { return mdist_dataset_files(&name, 1, to, why); });
     mdist_dataset_t *records =
         made_from(files, [&](auto from, auto to, auto why) { return mdist_dataset_tfrecords(from, to, nullptr, why); });
-    const std::string what = "TFRecord, " + std::to_string(record) + " bytes each, read + CRC";
-    compare(
-        what.c_str(), static_cast<double>(bytes), [&] { read_and_check(path, buffer); }, [&] { run_through(records); });
-    mdist_dataset_destroy(records);
+    const std::string what = "TFRecord, " + std::to_string(record) + " bytes each";
+    const auto floor = [&] { read_and_check(path, buffer); };
+    compare(what.c_str(), static_cast<double>(bytes), floor, [&] { run_through(records); });
+    mdist_dataset_t *joined = batches(records, kBatch);
+    compare((what + ", batches of 128").c_str(), static_cast<double>(bytes), floor, [&] { run_through(joined); });
+    mdist_dataset_destroy(joined);
     std::remove(path.c_str());
 }
 
-constexpr std::size_t kRow = 3 << 10, kRows = 128 * 100, kBatch = 128;
+constexpr std::size_t kRow = 3 << 10, kRows = 128 * 100;
 
 void in_memory(bool shuffle) {
     // Both sides write to the beginning of a cache line, as the library does. So memcpy has the same alignment in both.
@@ -277,7 +281,7 @@ int main(int count, char **arguments) {
     if (count > 1) rounds = std::max(1, std::atoi(arguments[1]));
     char folder[] = "/tmp/mdist-data-bench-XXXXXX";
     if (mkdtemp(folder) == nullptr) return 1;
-    for (const std::size_t record : {128, 1 << 10, 3 << 10, 100 << 10}) tfrecords(folder, record);
+    for (const std::size_t record : {128, 1 << 10, 3 << 10, 100 << 10, 128 << 10}) tfrecords(folder, record);
     rmdir(folder);
     in_memory(false);
     in_memory(true);

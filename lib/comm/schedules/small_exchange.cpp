@@ -6,12 +6,29 @@
 namespace mdist {
 
 SmallExchange::SmallExchange(Link &link, const OperationHeader &mine, const void *payload)
-    : link_(link), mine_(mine), own_payload_(payload), peers_(link.parties()) {
-    for (uint32_t worker = 0; worker < link.parties(); ++worker) {
-        if (worker == link.self()) continue;
-        send_headed(link, worker, mine_, payload, pending_);
-        peers_[worker].message.begin(link, worker);
+    : link_(link), mine_(mine), own_{payload, mine.payload_bytes}, peers_(link.parties()) {
+    for (uint32_t worker = 0; worker < link.parties(); ++worker)
+        if (worker != link.self()) begin(worker, own_);
+}
+
+SmallExchange::SmallExchange(Link &link, const OperationHeader &mine, const std::vector<Package> &packages,
+                             uint64_t tag, Pending &behind)
+    : link_(link), mine_(mine), own_(packages[link.self()].payload), peers_(link.parties()) {
+    // Each worker begins with its neighbour, so that not all send to worker 0 first.
+    for (uint32_t i = 1; i < link.parties(); ++i) {
+        const uint32_t worker = (link.self() + i) % link.parties();
+        begin(worker, packages[worker].payload);
+        for (const Bytes &message : packages[worker].behind)
+            link.send(worker, tag, message.data, message.bytes, behind);
     }
+}
+
+void SmallExchange::begin(uint32_t worker, const Bytes &payload) {
+    Peer &peer = peers_[worker];
+    peer.mine = mine_;
+    peer.mine.payload_bytes = static_cast<uint32_t>(payload.bytes);
+    send_headed(link_, worker, peer.mine, payload.data, pending_);
+    peer.message.begin(link_, worker);
 }
 
 bool SmallExchange::advance() {
@@ -43,11 +60,11 @@ bool SmallExchange::accept(uint32_t worker) {
 }
 
 const void *SmallExchange::payload(uint32_t worker) const {
-    return worker == link_.self() ? own_payload_ : peers_[worker].payload.get();
+    return worker == link_.self() ? own_.data : peers_[worker].payload.get();
 }
 
 std::size_t SmallExchange::payload_bytes(uint32_t worker) const {
-    return worker == link_.self() ? mine_.payload_bytes : peers_[worker].message.payload_bytes();
+    return worker == link_.self() ? own_.bytes : peers_[worker].message.payload_bytes();
 }
 
 } // namespace mdist

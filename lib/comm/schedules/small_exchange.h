@@ -25,6 +25,22 @@ class SmallExchange final : public Schedule {
     /// link.
     SmallExchange(Link &link, const OperationHeader &mine, const void *payload);
 
+    struct Bytes {
+        const void *data = nullptr;
+        std::size_t bytes = 0;
+    };
+    /// What a worker gets. `behind` are messages that follow the payload at once, of any size. The worker receives them
+    /// when this exchange is over and it knows where to.
+    struct Package {
+        Bytes payload = {};
+        std::vector<Bytes> behind = {};
+    };
+    /// The same with a package of its own for each worker, by worker. The payload for this worker is what payload()
+    /// returns. `mine.payload_bytes` is ignored. `behind` counts the messages behind: this exchange does not wait for
+    /// them. They have the tag `tag`.
+    SmallExchange(Link &link, const OperationHeader &mine, const std::vector<Package> &packages, uint64_t tag,
+                  Pending &behind);
+
     /// Throws MISMATCH if a peer is in another operation.
     bool advance() override;
 
@@ -37,15 +53,17 @@ class SmallExchange final : public Schedule {
 
   private:
     struct Peer {
+        OperationHeader mine; // goes to the peer
         HeadedArrival message;
         std::unique_ptr<char[]> payload;
     };
 
+    void begin(uint32_t worker, const Bytes &payload);
     bool accept(uint32_t worker);
 
     Link &link_;
     const OperationHeader mine_;
-    const void *own_payload_;
+    const Bytes own_;
     std::vector<Peer> peers_; // by rank; the one for this worker is not used
     Pending pending_;         // everything but the headers
 };

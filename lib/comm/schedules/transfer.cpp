@@ -5,8 +5,9 @@
 
 namespace mdist {
 
-Transfer::Transfer(Link &link, uint64_t tag, const std::vector<Outgoing> &sends, const std::vector<Incoming> &receives)
-    : link_(link) {
+Transfer::Transfer(Link &link, uint64_t tag, const std::vector<Outgoing> &sends, const std::vector<Incoming> &receives,
+                   const Pending *earlier)
+    : link_(link), earlier_(earlier) {
     const uint32_t self = link.self();
     for (const Incoming &range : receives)
         if (range.worker != self) link.receive(range.worker, tag, range.data, range.bytes, pending_);
@@ -24,7 +25,7 @@ Transfer::Transfer(Link &link, uint64_t tag, const std::vector<Outgoing> &sends,
 
 bool Transfer::advance() {
     link_.progress();
-    return pending_.done();
+    return pending_.done() && (earlier_ == nullptr || earlier_->done());
 }
 
 } // namespace mdist

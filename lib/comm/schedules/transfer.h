@@ -26,13 +26,16 @@ class Transfer final : public Schedule {
 
     /// The i-th range sent to a worker goes to the i-th range that it receives from this worker; both have the same
     /// size. A range sent to this worker itself is copied at once. The schedule uses the low 32 bits of `tag`.
-    Transfer(Link &link, uint64_t tag, const std::vector<Outgoing> &sends, const std::vector<Incoming> &receives);
+    /// `earlier` may be null. If not, the transfer is over only when it counts nothing any more.
+    Transfer(Link &link, uint64_t tag, const std::vector<Outgoing> &sends, const std::vector<Incoming> &receives,
+             const Pending *earlier = nullptr);
 
     bool advance() override;
 
   private:
     Link &link_;
     Pending pending_;
+    const Pending *earlier_;
 };
 
 } // namespace mdist

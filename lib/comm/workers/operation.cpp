@@ -14,14 +14,26 @@ WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, std::si
 WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const void *payload, std::size_t payload_bytes,
                                  uint64_t timeout_ns)
     : WorkerOperation(workers, call, payload_bytes, timeout_ns) {
-    // Meet here even if the bytes will not move through shared memory: workers in an all-reduce look for the others
-    // here.
-    if (ShmGroup *shared = workers_.shared()) {
-        const uint64_t begin = monotonic_clock().now_ns();
-        LongWait long_wait(begin);
-        attempt([&] { shared->meet(header_, [&] { check(begin, long_wait); }); });
-    }
+    meet();
     drive([&]() -> Schedule & { return messages_.emplace(link(), header_, payload); });
+}
+
+WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call,
+                                 const std::vector<SmallExchange::Package> &packages, Pending &behind,
+                                 uint64_t timeout_ns)
+    : WorkerOperation(workers, call, 0, timeout_ns) {
+    meet();
+    drive([&]() -> Schedule & { return messages_.emplace(link(), header_, packages, tag(), behind); });
+}
+
+/// Meets in shared memory, if there is some, even if the bytes will not move through it: workers in an all-reduce look
+/// for the others there.
+void WorkerOperation::meet() {
+    ShmGroup *const shared = workers_.shared();
+    if (shared == nullptr) return;
+    const uint64_t begin = monotonic_clock().now_ns();
+    LongWait long_wait(begin);
+    attempt([&] { shared->meet(header_, [&] { check(begin, long_wait); }); });
 }
 
 void WorkerOperation::all_reduce_shared(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns) {

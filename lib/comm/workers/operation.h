@@ -24,6 +24,11 @@ class WorkerOperation {
     WorkerOperation(WorkerGroup &workers, const Call &call, const void *payload, std::size_t payload_bytes,
                     uint64_t timeout_ns);
 
+    /// The same with a package of its own for each worker, by worker. `behind` counts the messages behind the payloads,
+    /// which have the tag tag(). What the packages point at, and `behind`, must outlive the operation.
+    WorkerOperation(WorkerGroup &workers, const Call &call, const std::vector<SmallExchange::Package> &packages,
+                    Pending &behind, uint64_t timeout_ns);
+
     /// All-reduces among workers that all share memory (Workers::all_share); needs no schedule.
     static void all_reduce_shared(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns);
     /// Does a small all-reduce among other workers. The header travels along with the data. `rows` are those of `call`.
@@ -51,6 +56,7 @@ class WorkerOperation {
   private:
     WorkerOperation(WorkerGroup &workers, const Call &call, std::size_t payload_bytes, uint64_t timeout_ns);
 
+    void meet();
     void drive(FunctionRef<Schedule &()> begin);
     void attempt(FunctionRef<void()> body);
     uint64_t check(uint64_t begin_ns, LongWait &long_wait) const;

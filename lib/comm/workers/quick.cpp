@@ -6,6 +6,7 @@
 #include "comm/schedules/all_reduce.h"
 #include "comm/schedules/broadcast.h"
 #include "comm/schedules/rails.h"
+#include "comm/workers/carried.h"
 #include "comm/workers/operation.h"
 #include "util/text.h"
 
@@ -113,6 +114,7 @@ constexpr QuickWay kQuickWays[] = {
      }},
     {"all-reduce along rails",
      [](const Collective &asked) { return is_all_reduce_by_links(asked) && asked.workers.per_host() > 1; }, along_rails},
+    {"parts with the headers", may_carry, perform_carrying},
     {"broadcast with the headers", is_small_broadcast, broadcast_with_headers},
     {"broadcast by relays", is_broadcast, broadcast_by_relays},
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways for some all-reduces and broadcasts that are quicker than sending the plan's moves as messages.
+// Ways for some collectives that are quicker than sending the plan's moves as messages.
 #pragma once
 
 #include "comm/workers/collective.h"

@@ -9,19 +9,19 @@ ToldOperation::ToldOperation(const Collective &asked)
       lengths_(blobs_.blobs(), asked.workers.spans(), asked.call().buffer_count, ToldLengths::width(asked.call()),
                asked.workers.layout()) {
     try {
-        check(asked);
+        check_told(lengths_, asked);
     } catch (const Failure &failure) {
         operation().fail(failure);
     }
 }
 
-void ToldOperation::check(const Collective &asked) const {
-    check_lengths(lengths_, asked.call());
+void check_told(const Lengths &lengths, const Collective &asked) {
+    check_lengths(lengths, asked.call());
     const Span span = asked.span();
     for (uint32_t slot = span.first; slot < span.last; ++slot) {
         const uint32_t replica = asked.workers.position_of(slot);
         for (std::size_t b = 0; b < asked.call().buffer_count; ++b)
-            check_place(asked.call_of(replica), replica, b, lengths_.offset(replica, b));
+            check_place(asked.call_of(replica), replica, b, lengths.offset(replica, b));
     }
 }
 

@@ -12,6 +12,9 @@
 
 namespace mdist::workers {
 
+/// Throws MISMATCH if the lengths do not fit together, or INVALID_ARGUMENT if a local buffer works in place elsewhere.
+void check_told(const Lengths &lengths, const Collective &asked);
+
 class ToldOperation {
   public:
     explicit ToldOperation(const Collective &asked);
@@ -22,8 +25,6 @@ class ToldOperation {
     ToldLengths take_lengths() { return std::move(lengths_); }
 
   private:
-    void check(const Collective &asked) const;
-
     const std::vector<uint64_t> table_;
     BlobOperation blobs_;
     ToldLengths lengths_;

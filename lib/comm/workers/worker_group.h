@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace mdist {
@@ -91,6 +92,8 @@ class WorkerGroup {
     /// nullptr unless all_share().
     ShmGroup *shared() const { return links_.shared.get(); }
     Scratch &scratch() { return scratch_; }
+    /// The pieces' lengths of earlier calls (workers/carried.h), by a hash of what a worker knows of a call beforehand.
+    std::unordered_map<uint64_t, std::vector<uint64_t>> &remembered_pieces() { return remembered_pieces_; }
 
     /// Begins an operation and returns its number. Throws why the job has failed.
     uint64_t enter();
@@ -122,6 +125,7 @@ class WorkerGroup {
     const DoublingPlan doubling_;
     uint64_t sequence_ = 0;
     Scratch scratch_;
+    std::unordered_map<uint64_t, std::vector<uint64_t>> remembered_pieces_;
     EventCount failures_;
     std::function<void(const Failure &)> call_when_failed_;
 };

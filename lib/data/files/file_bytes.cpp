@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,11 +49,14 @@ class FileBytes final : public Bytes {
     FileBytes(const FileBytes &) = delete;
     FileBytes &operator=(const FileBytes &) = delete;
 
-    std::size_t read(char *to, std::size_t most) override {
+    std::size_t read(char *to, std::size_t most) override { return read_two(to, most, nullptr, 0); }
+    std::size_t read_two(char *to, std::size_t most, char *then, std::size_t then_most) override {
         const auto wanted = static_cast<std::size_t>(std::min<uint64_t>(most, size_ - at_));
         if (wanted == 0) return 0;
+        const auto more = static_cast<std::size_t>(std::min<uint64_t>(then_most, size_ - at_ - wanted));
+        const iovec parts[] = {{to, wanted}, {then, more}};
         ssize_t got = 0;
-        do got = ::read(fd_, to, wanted);
+        do got = more == 0 ? ::read(fd_, to, wanted) : ::readv(fd_, parts, 2);
         while (got < 0 && errno == EINTR);
         if (got < 0) throw failed(text("read byte ", at_, " of"), path_, errno);
         if (got == 0)

@@ -12,16 +12,17 @@ class FixedRecords final : public Records {
   public:
     FixedRecords(Input input, const RecordFormat &format) : input_(std::move(input)), format_(format) {}
 
-    bool next(Tensor &record) override {
+    bool next(Tensor &record, Room *room) override {
         if (ended_ || input_.abandoned()) return false;
         if (!begun_) begin();
         // Nothing marks a footer, except that the file ends behind it.
         const uint64_t offset = input_.offset();
-        Tensor data = input_.record(format_.record_bytes);
+        Input::Record read = input_.record(format_.record_bytes, room);
+        if (read.data == nullptr) input_.skip(format_.record_bytes);
         const uint64_t got = input_.offset() - offset;
         const std::size_t behind = input_.peek(static_cast<std::size_t>(format_.footer_bytes)).size();
-        if (data.defined() && behind == format_.footer_bytes) {
-            record = std::move(data);
+        if (read.data != nullptr && behind == format_.footer_bytes) {
+            record = std::move(read.tensor);
             return true;
         }
         ended_ = true;

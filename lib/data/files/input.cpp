@@ -11,7 +11,13 @@
 namespace mdist {
 namespace {
 
-Tensor room(uint64_t bytes) {
+/// From here on, a part of a record is read to its place without going through the buffer. A smaller one would not pay
+/// for the call.
+constexpr std::size_t kDirect = 32 << 10;
+/// The bytes to read beyond a record of which most bypasses the buffer.
+constexpr std::size_t kBeyond = 4 << 10;
+
+Tensor room_for(uint64_t bytes) {
     Shape shape;
     shape.rank = 1;
     shape.dims[0] = bytes;
@@ -44,11 +50,16 @@ std::size_t Input::fetch(char *to, std::size_t most) {
     }
 }
 
-void Input::refill() {
+char *Input::buffer() {
     if (buffer_ == nullptr) buffer_.reset(new char[capacity_]);
+    return buffer_.get();
+}
+
+void Input::refill() {
+    buffer();
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     end_ -= std::exchange(begin_, 0);
-    end_ += fetch(buffer_.get() + end_, capacity_ - end_);
+    end_ += fetch(buffer_.get() + end_, std::min(capacity_ - end_, large_ ? kBeyond : capacity_));
 }
 
 std::string_view Input::peek(std::size_t wanted) {
@@ -62,6 +73,7 @@ std::string_view Input::peek(std::size_t wanted) {
 }
 
 void Input::skip(uint64_t count) {
+    if (count > end_ - begin_) large_ = false;
     while (count != 0 && !some().empty()) {
         const auto part = static_cast<std::size_t>(std::min<uint64_t>(count, end_ - begin_));
         begin_ += part;
@@ -70,7 +82,22 @@ void Input::skip(uint64_t count) {
     }
 }
 
-/// Reads up to `count` bytes. Large parts bypass the buffer.
+/// Reads into `to`, and a little beyond it into the empty buffer, in one call: there is often a checksum, and the next
+/// length.
+std::size_t Input::fetch_and_refill(char *to, std::size_t most) {
+    if (abandoned_) return 0;
+    try {
+        const std::size_t got = bytes_->read_two(to, most, buffer(), std::min(kBeyond, capacity_));
+        begin_ = 0;
+        end_ = got - std::min(got, most);
+        return std::min(got, most);
+    } catch (...) {
+        abandon();
+        throw;
+    }
+}
+
+/// Reads up to `count` bytes. Large parts bypass the buffer: one copy less.
 std::size_t Input::read(char *to, std::size_t count) {
     std::size_t done = 0;
     while (done < count) {
@@ -78,8 +105,8 @@ std::size_t Input::read(char *to, std::size_t count) {
         if (part != 0) {
             std::memcpy(to + done, buffer_.get() + begin_, part);
             begin_ += part;
-        } else if (count - done >= capacity_) {
-            part = fetch(to + done, count - done);
+        } else if (count - done >= kDirect) {
+            part = fetch_and_refill(to + done, count - done);
             if (part == 0) break;
         } else if (some().empty()) {
             break;
@@ -90,20 +117,38 @@ std::size_t Input::read(char *to, std::size_t count) {
     return done;
 }
 
-Tensor Input::record(uint64_t bytes) {
+Input::Record Input::record(uint64_t bytes, Room *room) {
     constexpr uint64_t kTrusted = 1 << 20; // allocated at once even if the file is not known to hold so much
-    const std::optional<uint64_t> known = left();
-    if (known && bytes > *known) return skip(bytes), Tensor();
-    Tensor tensor = room(known ? bytes : std::min(bytes, kTrusted));
-    uint64_t have = 0;
-    for (;;) {
+    if (bytes > end_ - begin_) { // or else the buffer holds it
+        const std::optional<uint64_t> known = left();
+        if (known && bytes > *known) return {};
+        if (!known && bytes > kTrusted) return grown(bytes, kTrusted);
+    }
+    large_ = bytes >= 2 * kDirect;
+    Record out;
+    char *to = room == nullptr ? nullptr : room->of(bytes);
+    if (to == nullptr) {
+        out.tensor = room_for(bytes);
+        to = static_cast<char *>(out.tensor.data());
+    }
+    if (read(to, bytes) < bytes) return {};
+    out.data = to;
+    return out;
+}
+
+/// Reads a record into memory that grows from `begin` bytes, as its bytes arrive.
+Input::Record Input::grown(uint64_t bytes, uint64_t begin) {
+    Tensor tensor = room_for(begin);
+    for (uint64_t have = 0;;) {
         have += read(static_cast<char *>(tensor.data()) + have, tensor.bytes() - have);
-        if (have < tensor.bytes()) return Tensor();
-        if (have == bytes) return tensor;
-        Tensor larger = room(std::min(bytes, 2 * have));
+        if (have < tensor.bytes()) return {};
+        if (have == bytes) break;
+        Tensor larger = room_for(std::min(bytes, 2 * have));
         std::memcpy(larger.data(), tensor.data(), have);
         tensor = std::move(larger);
     }
+    const char *const data = static_cast<const char *>(tensor.data());
+    return {data, std::move(tensor)};
 }
 
 void Input::abandon() {

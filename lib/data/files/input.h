@@ -6,6 +6,7 @@
 #pragma once
 
 #include "data/files/bytes.h"
+#include "data/room.h"
 #include "device/tensor.h"
 #include "util/failure.h"
 
@@ -32,8 +33,13 @@ class Input {
     std::string_view some() { return peek(1).empty() ? std::string_view() : buffered(); }
     /// Skips `count` bytes, or fewer at the end.
     void skip(uint64_t count);
-    /// Reads the next `bytes` into a uint8 tensor. If fewer are left, reads them all and returns an undefined tensor.
-    Tensor record(uint64_t bytes);
+    struct Record {
+        const char *data = nullptr; // null: fewer bytes were left
+        Tensor tensor = {};         // undefined if `data` is in the room
+    };
+    /// Reads the next `bytes` into `room`, if that has memory for them, or else into a uint8 tensor. `room` may be null.
+    /// If fewer bytes are left, skips none or all of them.
+    Record record(uint64_t bytes, Room *room);
 
     /// Gives up: from now on nothing more can be read.
     void abandon();
@@ -43,9 +49,12 @@ class Input {
 
   private:
     std::string_view buffered() const { return {buffer_.get() + begin_, end_ - begin_}; }
+    char *buffer();
     void refill();
     std::size_t read(char *to, std::size_t count);
+    Record grown(uint64_t bytes, uint64_t begin);
     std::size_t fetch(char *to, std::size_t most);
+    std::size_t fetch_and_refill(char *to, std::size_t most);
 
     std::unique_ptr<Bytes> bytes_;
     std::string path_;
@@ -55,6 +64,7 @@ class Input {
     std::size_t begin_ = 0, end_ = 0;
     uint64_t offset_ = 0;
     bool abandoned_ = false;
+    bool large_ = false; // the last record was so large that a full buffer would only be copied
 };
 
 } // namespace mdist

@@ -15,7 +15,7 @@ class Lines final : public Records {
   public:
     Lines(Input input, uint64_t max_record_bytes) : input_(std::move(input)), most_(max_record_bytes) {}
 
-    bool next(Tensor &record) override {
+    bool next(Tensor &record, Room *room) override {
         if (std::exchange(refused_, false)) pass_line();
         const uint64_t offset = input_.offset();
         if (line_.capacity() > Input::kBuffer) line_ = std::string(); // a line this long is rare: free its memory
@@ -36,7 +36,7 @@ class Lines final : public Records {
         if (input_.offset() == offset) return false;
         if (ended && line_.ends_with('\r')) line_.pop_back();
         if (line_.size() > most_) throw too_long(offset);
-        record = copied();
+        record = copied(room);
         return true;
     }
 
@@ -54,7 +54,11 @@ class Lines final : public Records {
         }
     }
 
-    Tensor copied() const {
+    Tensor copied(Room *room) const {
+        if (char *const to = room == nullptr ? nullptr : room->of(line_.size()); to != nullptr) {
+            std::memcpy(to, line_.data(), line_.size());
+            return {};
+        }
         Shape shape;
         shape.rank = 1;
         shape.dims[0] = line_.size();

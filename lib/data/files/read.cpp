@@ -72,7 +72,10 @@ class ReadStream final : public Stream {
   private:
     // Works like TensorFlow's interleave. A place of the cycle whose file has ended passes its turn on. It gets the
     // next file when its turn comes again.
-    bool produce(Element &out) override {
+    bool produce(Element &out) override { return read(nullptr, out) != Got::kEnd; }
+    bool fills_rooms() const override { return !ahead_.has_value(); }
+    Got produce_into(Room &room, Element &out) override { return read(&room, out); }
+    Got read(Room *room, Element &out) {
         while (open_count_ != 0 || !no_more_files_) {
             std::unique_ptr<RecordFile> &here = open_[turn_];
             if (here == nullptr && (no_more_files_ || !open_next(here))) {
@@ -80,21 +83,22 @@ class ReadStream final : public Stream {
                 continue;
             }
             Tensor record;
-            if (next(*here, record)) {
+            if (next(*here, record, room)) {
                 without_records_ = 0;
                 if (++taken_ == dataset_->reading().block_length) pass();
+                if (!record.defined()) return Got::kBytes;
                 out = Element(std::move(record));
-                return true;
+                return Got::kElement;
             }
             here.reset();
             --open_count_;
             check_end();
             pass();
         }
-        return false;
+        return Got::kEnd;
     }
 
-    bool next(RecordFile &file, Tensor &record) {
+    bool next(RecordFile &file, Tensor &record, Room *room) {
         struct Count { // counts them even if a failure follows
             std::atomic<uint64_t> *all;
             uint64_t left_out = 0;
@@ -102,7 +106,7 @@ class ReadStream final : public Stream {
                 if (left_out != 0 && all != nullptr) all->fetch_add(left_out, std::memory_order_relaxed);
             }
         } count{skipped_.get()};
-        return file.next(record, count.left_out);
+        return file.next(record, room, count.left_out);
     }
 
     /// Endless names of files without records would keep the caller here forever.

@@ -52,7 +52,7 @@ void read_chunk(RecordFile &file, Stretch &chunk) {
     try {
         while (chunk.records.size() < kChunkRecords && chunk.bytes < kChunkBytes) {
             Read next;
-            if (!file.next(next.record, chunk.left_out)) {
+            if (!file.next(next.record, nullptr, chunk.left_out)) {
                 chunk.ended = true;
                 return;
             }
@@ -158,7 +158,8 @@ class ReadAhead::AheadFile final : public RecordFile {
     AheadFile(const AheadFile &) = delete;
     AheadFile &operator=(const AheadFile &) = delete;
 
-    bool next(Tensor &record, uint64_t &left_out) override {
+    /// The reading threads know nothing of the room, so it stays unused.
+    bool next(Tensor &record, Room *, uint64_t &left_out) override {
         if (taken_.records.empty() && !taken_.ended) taken_ = readers_->take(*ahead_);
         if (taken_.records.empty()) {
             left_out += taken_.left_out;

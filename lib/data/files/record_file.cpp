@@ -14,10 +14,10 @@ class OpenRecords final : public RecordFile {
     OpenRecords(const std::string &path, const Reading &reading)
         : skip_corrupt_(reading.skip_corrupt), records_(make_file_records(reading.format, open_file(path), path)) {}
 
-    bool next(Tensor &record, uint64_t &left_out) override {
+    bool next(Tensor &record, Room *room, uint64_t &left_out) override {
         for (;;) {
             try {
-                return records_->next(record);
+                return records_->next(record, room);
             } catch (const Failure &failure) {
                 if (!skip_corrupt_ || failure.status() != MDIST_ERR_DATA_LOSS) throw;
                 if (!told_)

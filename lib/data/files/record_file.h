@@ -12,9 +12,9 @@ namespace mdist {
 class RecordFile {
   public:
     virtual ~RecordFile() = default;
-    /// Reads the next record. Returns false at the end. Adds to `left_out` the number of corrupt records that were left
-    /// out before this record, or before the end.
-    virtual bool next(Tensor &record, uint64_t &left_out) = 0;
+    /// Reads the next record, as Records::next does. Adds to `left_out` the number of corrupt records that were left out
+    /// before this record, or before the end.
+    virtual bool next(Tensor &record, Room *room, uint64_t &left_out) = 0;
 };
 
 /// Throws as open_file does.

@@ -13,10 +13,11 @@ namespace mdist {
 class Records {
   public:
     virtual ~Records() = default;
-    /// Reads the next record into `record`, as uint8 [length]. Returns false at the end. Throws DATA_LOSS for a corrupt
+    /// Reads the next record. If `room`, which may be null, offers memory for it, that gets the bytes and `record` becomes
+    /// undefined. Otherwise `record` becomes uint8 [length]. Returns false at the end. Throws DATA_LOSS for a corrupt
     /// record. If the place after that record is known, the next call continues there; otherwise it returns false. So a
     /// loop of calls always ends.
-    virtual bool next(Tensor &record) = 0;
+    virtual bool next(Tensor &record, Room *room) = 0;
 };
 
 /// Makes the records of `bytes`, which are compressed as `format` says. `path` is for messages.

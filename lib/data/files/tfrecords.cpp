@@ -21,22 +21,21 @@ class TFRecords final : public Records {
   public:
     TFRecords(Input input, uint64_t max_record_bytes) : input_(std::move(input)), most_(max_record_bytes) {}
 
-    bool next(Tensor &record) override {
+    bool next(Tensor &record, Room *room) override {
         input_.skip(std::exchange(refused_, 0));
         const uint64_t offset = input_.offset();
         uint64_t length = 0;
         if (!read_length(offset, length)) return false;
-        const std::optional<uint64_t> left = input_.left();
-        Tensor data = left && *left < length ? Tensor() : input_.record(length);
-        const std::string_view sum = data.defined() ? input_.peek(kChecksum) : std::string_view();
+        Input::Record read = input_.record(length, room);
+        const std::string_view sum = read.data != nullptr ? input_.peek(kChecksum) : std::string_view();
         if (sum.size() < kChecksum) {
             input_.abandon();
             throw input_.corrupt(offset, text("the file ends in the middle of a record of ", length, " bytes"));
         }
-        const bool good = agrees(data.data(), length, sum.data());
+        const bool good = agrees(read.data, length, sum.data());
         input_.skip(kChecksum);
         if (!good) throw input_.corrupt(offset, text("the checksum of a record of ", length, " bytes is wrong"));
-        record = std::move(data);
+        record = std::move(read.tensor);
         return true;
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/transforms/joiner.h"
 
-#include "util/failure.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -41,10 +40,13 @@ void Joiner::check_shapes(const Element &element, uint64_t row) const {
     const Element &first = runs_[0].first;
     for (std::size_t component = 0; component < element.count(); ++component)
         if (!(element.shape(component) == first.shape(component)))
-            throw Failure(MDIST_ERR_MISMATCH,
-                          text("component ", component, " of element ", row, " of a batch has shape ",
-                               element.shape(component).text(), " and that of element 0 has ",
-                               first.shape(component).text(), "; elements of one batch need equal shapes"));
+            throw different_shapes(component, row, element.shape(component), first.shape(component));
+}
+
+Failure different_shapes(std::size_t component, uint64_t row, const Shape &shape, const Shape &first) {
+    return Failure(MDIST_ERR_MISMATCH,
+                   text("component ", component, " of element ", row, " of a batch has shape ", shape.text(),
+                        " and that of element 0 has ", first.text(), "; elements of one batch need equal shapes"));
 }
 
 /// Copies rows whose size the compiler knows, which avoids a call for every few bytes.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "data/element.h"
+#include "util/failure.h"
 
 #include <cstdint>
 #include <vector>
@@ -52,6 +53,9 @@ class Joiner {
     uint64_t count_ = 0;
     bool alike_ = true; // all are rows of one block
 };
+
+/// The failure of a batch whose element `row` has a component of another shape than element 0.
+Failure different_shapes(std::size_t component, uint64_t row, const Shape &shape, const Shape &first);
 
 /// Joins the rows of `block` that have these numbers. There must be at least one.
 Element joined_rows(const Block &block, const std::vector<uint64_t> &rows);

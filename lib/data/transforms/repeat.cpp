@@ -49,6 +49,12 @@ class RepeatStream final : public Stream {
             if (upstream_->next(out)) return empty_ = false, true;
         return false;
     }
+    bool fills_rooms() const override { return upstream_->fills_rooms(); }
+    Got produce_into(Room &room, Element &out) override {
+        for (; left_ != 0; end_round())
+            if (const Got got = upstream_->next_into(room, out); got != Got::kEnd) return empty_ = false, got;
+        return Got::kEnd;
+    }
     uint64_t leap(uint64_t count, Element &scratch) override {
         uint64_t done = 0;
         while (left_ != 0) {

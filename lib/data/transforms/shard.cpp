@@ -52,6 +52,12 @@ class ShardStream final : public Stream {
         skip_ = dataset_->shards() - 1;
         return upstream_->next(out);
     }
+    bool fills_rooms() const override { return upstream_->fills_rooms(); }
+    Got produce_into(Room &room, Element &out) override {
+        if (skip_ != 0 && !upstream_->pass_over(skip_, out)) return Got::kEnd;
+        skip_ = dataset_->shards() - 1;
+        return upstream_->next_into(room, out);
+    }
     uint64_t leap(uint64_t count, Element &scratch) override {
         if (count == 0) return 0;
         const uint64_t shards = dataset_->shards();

@@ -37,6 +37,10 @@ class TakeStream final : public Stream {
 
   private:
     bool produce(Element &out) override { return taken_ < count_ && (++taken_, upstream_->next(out)); }
+    bool fills_rooms() const override { return upstream_->fills_rooms(); }
+    Got produce_into(Room &room, Element &out) override {
+        return taken_ < count_ ? (++taken_, upstream_->next_into(room, out)) : Got::kEnd;
+    }
     uint64_t leap(uint64_t count, Element &scratch) override {
         const uint64_t done = upstream_->replay(std::min(count, count_ - taken_), scratch);
         taken_ += done;
@@ -89,6 +93,10 @@ class SkipStream final : public Stream {
 
   private:
     bool produce(Element &out) override { return begin(out) && upstream_->next(out); }
+    bool fills_rooms() const override { return upstream_->fills_rooms(); }
+    Got produce_into(Room &room, Element &out) override {
+        return begin(out) ? upstream_->next_into(room, out) : Got::kEnd;
+    }
     std::shared_ptr<const Block> block() const override { return upstream_->block(); }
     std::size_t produce_rows(uint64_t *rows, std::size_t most) override {
         Element passed;

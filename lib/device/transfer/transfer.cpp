@@ -129,7 +129,7 @@ Tensor to_host(const Tensor &tensor) {
     return copy;
 }
 
-std::vector<Tensor> to_host(const std::vector<Tensor> &tensors) {
+std::vector<Tensor> to_host(std::span<const Tensor> tensors) {
     std::vector<Tensor> copies;
     copies.reserve(tensors.size());
     for (const Tensor &tensor : tensors) copies.push_back(to_host(tensor));

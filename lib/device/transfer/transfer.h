@@ -5,6 +5,7 @@
 
 #include "device/tensor.h"
 
+#include <span>
 #include <vector>
 
 namespace mdist {
@@ -44,6 +45,6 @@ Tensor copied_in_turn(Device &device, const mdist_tensor_t &tensor, const char *
 Tensor host_copy(const Device &device, const Tensor &tensor);
 /// The tensor itself if it lies on the host, otherwise a copy. Waits for the GPU's copy, but for no other work.
 Tensor to_host(const Tensor &tensor);
-std::vector<Tensor> to_host(const std::vector<Tensor> &tensors);
+std::vector<Tensor> to_host(std::span<const Tensor> tensors);
 
 } // namespace mdist

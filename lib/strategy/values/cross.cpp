@@ -130,7 +130,7 @@ void reduce_pack(Job &job, const Asker &asker, std::vector<Call> &calls) {
 
 } // namespace
 
-void require_alike(const std::vector<Tensor> &tensors) {
+void require_alike(std::span<const Tensor> tensors) {
     for (std::size_t i = 1; i < tensors.size(); ++i)
         if (!(tensors[i].shape() == tensors[0].shape()))
             throw Failure(MDIST_ERR_MISMATCH,
@@ -141,28 +141,28 @@ void require_alike(const std::vector<Tensor> &tensors) {
                 .reason("different_shapes");
 }
 
-Tensor reduce_tensors(Job &job, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors) {
+Tensor reduce_tensors(Job &job, const Asker &asker, int32_t op, std::span<const Tensor> tensors) {
     require_alike(tensors);
     check_op_takes(op, tensors[0].dtype());
     const Asker of_shape = asker.with(text(asker.subject, tensors[0].shape().text()));
-    return to_host(reduce_many(job, of_shape, op, {&tensors})[0]);
+    return to_host(reduce_many(job, of_shape, op, {tensors})[0]);
 }
 
 std::vector<Tensor> reduce_many(Job &job, const Asker &asker, int32_t op,
-                                const std::vector<const std::vector<Tensor> *> &many) {
+                                const std::vector<std::span<const Tensor>> &many) {
     const std::size_t count = many.size();
-    const std::size_t locals = many[0]->size();
+    const std::size_t locals = many[0].size();
     std::vector<mdist_buffer_t> inputs(locals * count);
     for (std::size_t b = 0; b < count; ++b)
-        for (std::size_t local = 0; local < locals; ++local) inputs[local * count + b] = (*many[b])[local].buffer();
+        for (std::size_t local = 0; local < locals; ++local) inputs[local * count + b] = many[b][local].buffer();
     Device *const gpu = job.workers() == nullptr ? gpu_that_reaches(job, inputs) : nullptr;
     Results memory(gpu != nullptr ? *gpu : *host());
-    for (const std::vector<Tensor> *tensors : many) memory.expect(tensors->front().bytes());
+    for (const std::span<const Tensor> tensors : many) memory.expect(tensors.front().bytes());
     std::vector<Tensor> results;
     results.reserve(count);
     std::vector<mdist_buffer_t> outputs; // the same memory for all local replicas
-    for (const std::vector<Tensor> *tensors : many) {
-        const Tensor &like = tensors->front();
+    for (const std::span<const Tensor> tensors : many) {
+        const Tensor &like = tensors.front();
         results.push_back(memory.allocate(like.dtype(), like.shape(), like.bytes()));
         outputs.push_back(results.back().buffer());
     }

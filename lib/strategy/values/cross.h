@@ -8,6 +8,7 @@
 #include "strategy/values/value.h"
 
 #include <string>
+#include <span>
 #include <vector>
 
 namespace mdist {
@@ -32,24 +33,24 @@ struct Asker {
 };
 
 /// Throws MISMATCH unless the local replicas' tensors have the same shape.
-void require_alike(const std::vector<Tensor> &tensors);
+void require_alike(std::span<const Tensor> tensors);
 
 /// The dimension that an axis stands for. A negative axis counts from the end. Throws INVALID_ARGUMENT out of range.
 int32_t dimension(int32_t axis, int32_t rank);
 /// Throws MISMATCH unless dtype, rank and every dimension outside `free` are the same.
-void require_alike_but(const std::vector<Tensor> &tensors, const bool (&free)[MDIST_MAX_RANK]);
+void require_alike_but(std::span<const Tensor> tensors, const bool (&free)[MDIST_MAX_RANK]);
 
 /// Reduces one tensor per replica of the job to one tensor, element by element along the canonical tree. `tensors` are
 /// the local replicas' tensors. Shapes and dtypes are equal. The result is on the host.
-Tensor reduce_tensors(Job &job, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors);
+Tensor reduce_tensors(Job &job, const Asker &asker, int32_t op, std::span<const Tensor> tensors);
 /// The same for many tensors, in one operation or in packs. They are alike and `op` accepts them; the asker says which
 /// they are. The results are on the host, or on a GPU if that reduced them.
 std::vector<Tensor> reduce_many(Job &job, const Asker &asker, int32_t op,
-                                const std::vector<const std::vector<Tensor> *> &many);
+                                const std::vector<std::span<const Tensor>> &many);
 
 /// The same, but reduces over axes of each tensor first. MEAN divides by the true number of elements. `workers`
 /// nullptr: reduces the local tensors only.
-Tensor reduce_axes(Workers *workers, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors,
+Tensor reduce_axes(Workers *workers, const Asker &asker, int32_t op, std::span<const Tensor> tensors,
                    const std::vector<int32_t> &axes);
 
 /// Reduces a caller's inputs to its outputs, by local replica and then by buffer. `all` holds the op and the buffers of
@@ -100,7 +101,7 @@ ValuePointer broadcast_value(Job &job, const Tensor &tensor);
 /// Makes a mirrored value of a plain one, leaf by leaf. Leaves that are mirrored already are shared.
 ValuePointer mirror_value(Job &job, const ValuePointer &value);
 /// Concatenates one tensor per replica of the job. `tensors` are the local replicas' tensors.
-Tensor gather_tensors(Job &job, const Asker &asker, const std::vector<Tensor> &tensors, int32_t axis);
+Tensor gather_tensors(Job &job, const Asker &asker, std::span<const Tensor> tensors, int32_t axis);
 /// The same, leaf by leaf.
 ValuePointer gather_value(Job &job, const Asker &asker, const Value &value, int32_t axis);
 /// The same asker for one leaf of a value, which must be the same leaf on all workers.

@@ -25,7 +25,7 @@ int32_t dimension(int32_t axis, int32_t rank) {
     return axis < 0 ? axis + rank : axis;
 }
 
-void require_alike_but(const std::vector<Tensor> &tensors, const bool (&free)[MDIST_MAX_RANK]) {
+void require_alike_but(std::span<const Tensor> tensors, const bool (&free)[MDIST_MAX_RANK]) {
     const Shape &first = tensors[0].shape();
     for (std::size_t i = 1; i < tensors.size(); ++i) {
         const Shape &shape = tensors[i].shape();
@@ -77,7 +77,7 @@ reduce::Accumulators fold_tree(int32_t op, int32_t dtype, uint32_t begin, uint32
 }
 
 /// Folds the local replicas, a subtree of the whole tree.
-reduce::Accumulators fold_local(int32_t op, const std::vector<Tensor> &tensors, uint32_t first, reduce::Subtree subtree,
+reduce::Accumulators fold_local(int32_t op, std::span<const Tensor> tensors, uint32_t first, reduce::Subtree subtree,
                                 uint64_t kept, const Reduced &reduced) {
     reduce::Accumulators one;
     return fold_tree(op, tensors[0].dtype(), subtree.begin, subtree.end,
@@ -115,7 +115,7 @@ reduce::Accumulators unpacked(const char *from, bool integer, uint64_t kept) {
 }
 
 /// Folds the whole tree from every worker's part of it. `count` becomes the count over all workers.
-reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, const std::vector<Tensor> &tensors,
+reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, std::span<const Tensor> tensors,
                               const Shape &kept_shape, const Reduced &reduced, uint64_t &count) {
     const uint64_t kept = kept_shape.elements();
     const reduce::Cut &cut = workers.cut();
@@ -157,7 +157,7 @@ reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, 
 
 } // namespace
 
-Tensor reduce_axes(Workers *workers, const Asker &asker, int32_t op, const std::vector<Tensor> &everywhere,
+Tensor reduce_axes(Workers *workers, const Asker &asker, int32_t op, std::span<const Tensor> everywhere,
                    const std::vector<int32_t> &axes) {
     const Shape &shape = everywhere[0].shape();
     const int32_t dtype = everywhere[0].dtype();

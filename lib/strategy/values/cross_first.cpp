@@ -40,7 +40,7 @@ Call call_of(const Asker &asker, const std::string &subject) {
 }
 
 /// Returns the headers of worker 0's leaves. All workers have leaves at the same paths, so the same number of them.
-std::vector<Header> headers_of_first(Workers &workers, const Asker &asker, const std::vector<Tensor> &own,
+std::vector<Header> headers_of_first(Workers &workers, const Asker &asker, std::span<const Tensor> own,
                                      const std::string &subject) {
     std::vector<Header> headers;
     for (const Tensor &tensor : own) headers.emplace_back(tensor);

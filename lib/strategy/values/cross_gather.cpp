@@ -54,7 +54,7 @@ void append_pieces(std::vector<Piece> &pieces, uint32_t worker, const std::vecto
 
 /// Returns the pieces of all replicas of the job. They point into `blobs`.
 std::vector<Piece> pieces_of_job(const Job &job, Workers &workers, const Asker &asker,
-                                 const std::vector<Tensor> &tensors, int32_t along, const PieceRows &rows,
+                                 std::span<const Tensor> tensors, int32_t along, const PieceRows &rows,
                                  Workers::Blobs &blobs) {
     Shape shape = tensors[0].shape();
     shape.dims[along] = 0; // may differ
@@ -82,7 +82,7 @@ std::vector<Piece> pieces_of_job(const Job &job, Workers &workers, const Asker &
     return pieces;
 }
 
-std::vector<Piece> pieces_of(const std::vector<Tensor> &tensors, int32_t along) {
+std::vector<Piece> pieces_of(std::span<const Tensor> tensors, int32_t along) {
     std::vector<Piece> pieces;
     for (const Tensor &tensor : tensors)
         pieces.push_back({tensor.shape().dims[along], static_cast<const char *>(tensor.data())});
@@ -92,14 +92,14 @@ std::vector<Piece> pieces_of(const std::vector<Tensor> &tensors, int32_t along) 
 ValuePointer gather_leaf(Job &job, const Asker &asker, const Value &value, int32_t axis) {
     value.check_count(job.view().replicas);
     value.check_no_rows();
-    std::vector<Tensor> tensors = value.tensors();
+    std::vector<Tensor> tensors(value.tensors().begin(), value.tensors().end());
     if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(job.view().replicas, tensors[0]);
     return Value::plain(gather_tensors(job, asker, tensors, axis));
 }
 
 } // namespace
 
-Tensor gather_tensors(Job &job, const Asker &asker, const std::vector<Tensor> &everywhere, int32_t axis) {
+Tensor gather_tensors(Job &job, const Asker &asker, std::span<const Tensor> everywhere, int32_t axis) {
     Shape shape = everywhere[0].shape();
     if (shape.rank == 0) throw invalid("a scalar has no axis to gather along; give it a dimension (shape [1]) first");
     bool free[MDIST_MAX_RANK] = {};

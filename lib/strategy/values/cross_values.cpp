@@ -101,8 +101,8 @@ void reduce_everywhere(Job &job, const Asker &asker, int32_t op, const std::vect
 
 void reduce_to_devices(Job &job, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
     if (items.empty()) return;
-    std::vector<const std::vector<Tensor> *> tensors;
-    for (const Item *item : items) tensors.push_back(&item->leaf.tensors());
+    std::vector<std::span<const Tensor>> tensors;
+    for (const Item *item : items) tensors.push_back(item->leaf.tensors());
     const std::vector<Tensor> results = reduce_many(job, asker_for(asker, "", items), op, tensors);
     for (std::size_t b = 0; b < items.size(); ++b)
         items[b]->result = Value::plain(brought_to(items[b]->target.device(), results[b]));

@@ -7,6 +7,12 @@
 
 namespace mdist {
 
+char *ValueRoom::of(uint64_t bytes) {
+    memory_ = allocate_with_count(bytes);
+    bytes_ = bytes;
+    return static_cast<char *>(memory_.get());
+}
+
 std::vector<ValuePointer> values_of_element(const Dataset &dataset, const Element &element) {
     std::vector<ValuePointer> values;
     const std::size_t replicas = dataset.replica_count();

@@ -55,7 +55,10 @@ ValuePointer value_of_rows(const Value &indices, const Value &values) {
                            " tensors and the rows a ", kind_text(values.kind()), " value of ", values.tensors().size(),
                            "; both must have the same kind and the same number of tensors"));
     for (std::size_t i = 0; i < values.tensors().size(); ++i) Rows{indices.tensors()[i], values.tensors()[i]}.check();
-    return std::make_shared<Value>(values.kind(), values.tensors(), indices.tensors());
+    const auto copied = [](std::span<const Tensor> tensors) {
+        return std::vector<Tensor>(tensors.begin(), tensors.end());
+    };
+    return std::make_shared<Value>(values.kind(), copied(values.tensors()), copied(indices.tensors()));
 }
 
 Rows rows_for(const Value &value, uint32_t local) {

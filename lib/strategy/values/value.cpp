@@ -10,16 +10,21 @@
 namespace mdist {
 
 Value::Value(mdist_value_kind_t kind, std::vector<Tensor> tensors, std::vector<Tensor> indices)
-    : kind_(kind), tensors_(std::move(tensors)), indices_(std::move(indices)) {}
+    : kind_(kind), count_(tensors.size()), indices_(std::move(indices)) {
+    if (count_ == 1)
+        only_ = std::move(tensors[0]);
+    else
+        several_ = std::move(tensors);
+}
+
+Value::Value(Tensor tensor) : kind_(MDIST_VALUE_PLAIN), count_(1), only_(std::move(tensor)) {}
 
 Value::Value(std::vector<Leaf> leaves) : kind_(MDIST_VALUE_STRUCTURE), leaves_(std::move(leaves)) {}
 
 Value::~Value() = default;
 
 std::shared_ptr<Value> Value::plain(Tensor tensor) {
-    std::vector<Tensor> one;
-    one.push_back(std::move(tensor));
-    return std::make_shared<Value>(MDIST_VALUE_PLAIN, std::move(one));
+    return std::make_shared<Value>(std::move(tensor));
 }
 
 std::shared_ptr<Value> Value::mirrored(std::vector<Tensor> tensors) {
@@ -46,16 +51,16 @@ void Value::check_no_rows(std::ptrdiff_t argument) const {
 
 const Tensor &Value::tensor_at(std::size_t index) const {
     if (is_structure()) throw refused("the value");
-    if (index >= tensors_.size())
-        throw invalid(text("index is ", index, "; this value has ", tensors_.size(), " tensors"));
-    return tensors_[index];
+    if (index >= count_)
+        throw invalid(text("index is ", index, "; this value has ", count_, " tensors"));
+    return tensors()[index];
 }
 
 void Value::check_count(std::size_t local_replicas, std::ptrdiff_t argument) const {
-    if (kind_ == MDIST_VALUE_PLAIN || (tensors_.size() == local_replicas && !is_structure())) return;
+    if (kind_ == MDIST_VALUE_PLAIN || (count_ == local_replicas && !is_structure())) return;
     const std::string what = argument < 0 ? "the value" : text("argument ", argument);
     if (is_structure()) throw refused(what);
-    throw invalid(text(what, " has ", tensors_.size(), " tensors, one for each local replica, but this strategy has ",
+    throw invalid(text(what, " has ", count_, " tensors, one for each local replica, but this strategy has ",
                        local_replicas));
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,11 @@ class Value {
     /// The leaves of a structure, in the order of their paths.
     const std::vector<Leaf> &leaves() const { return leaves_; }
     /// Empty for a structure.
-    const std::vector<Tensor> &tensors() const { return tensors_; }
+    std::span<const Tensor> tensors() const { return {several_.empty() ? &only_ : several_.data(), count_}; }
     /// What local replica `local` sees: its own tensor, or the only one. Throws INVALID_ARGUMENT for a structure.
     const Tensor &tensor_for(uint32_t local) const {
         if (is_structure()) throw refused("the value");
-        return tensors_[kind_ == MDIST_VALUE_PLAIN ? 0 : local];
+        return tensors()[kind_ == MDIST_VALUE_PLAIN ? 0 : local];
     }
 
     /// Whether its tensors are rows of larger ones.
@@ -54,13 +55,19 @@ class Value {
 
     /// With `indices`, it has rows of larger tensors, which value_of_rows() has checked (rows.h).
     Value(mdist_value_kind_t kind, std::vector<Tensor> tensors, std::vector<Tensor> indices = {});
+    /// A plain value.
+    explicit Value(Tensor tensor);
     /// structure_of() has checked the leaves.
     explicit Value(std::vector<Leaf> leaves);
     ~Value();
+    Value(const Value &) = delete;
+    Value &operator=(const Value &) = delete;
 
   private:
     mdist_value_kind_t kind_;
-    std::vector<Tensor> tensors_;
+    std::size_t count_ = 0;       // tensors
+    Tensor only_;                 // if there is one
+    std::vector<Tensor> several_; // if there are more
     std::vector<Leaf> leaves_;
     std::vector<Tensor> indices_; // of rows; empty if the tensors are whole
 };
