@@ -60,9 +60,8 @@ static void start(Exchange *self, int is_receive, uint32_t other, const mdist_bu
     const mdist_buffer_t buffer = lent != NULL ? *lent : own_buffer(self, tensor_of(self, is_receive), !is_receive);
     if (lent == NULL) post->bytes = buffer.data;
     const uint64_t tag = tag_of(self->operation);
-    self->status =
-        is_receive ? mdist_receive_start(self->replica, other, tag, &buffer, &post->work, NULL, self->error)
-                   : mdist_send_start(self->replica, other, tag, &buffer, &post->work, NULL, self->error);
+    self->status = is_receive ? mdist_receive_start(self->replica, other, tag, &buffer, &post->work, NULL, self->error)
+                              : mdist_send_start(self->replica, other, tag, &buffer, &post->work, NULL, self->error);
     if (self->status == MDIST_OK) ++self->posts->count;
 }
 
@@ -98,7 +97,8 @@ mdist_status_t exchange_messages(Performance *self, mdist_replica_t *replica, co
     const uint32_t id = mdist_replica_id(replica);
     const int large = !on_gpu && operation->code / 2 % 2 != 0;
     Posts here = {.count = 0};
-    Exchange exchange = {self, replica, operation, id, large ? COPIES : 1, from, on_gpu ? &here : posts, MDIST_OK, error};
+    Exchange exchange = {self,     replica, operation, id, large ? COPIES : 1, from, on_gpu ? &here : posts,
+                         MDIST_OK, error};
     if (on_gpu) {
         if (!receives(&exchange)) { // it keeps what it has
             mdist_tensor_t out = describe(tensor_of(&exchange, 1), to->data);
@@ -145,9 +145,7 @@ void finish_posts(Performance *self, Posts *posts) {
         }
         const Tensor *const tensor = &post->operation->results[0].leaves[0].tensors[post->replica];
         const size_t bytes = tensor->elements * mdist_dtype_size((mdist_dtype_t)tensor->dtype);
-        const int copies = post->bytes == NULL || !post->receives       ? 0
-                           : post->operation->code / 2 % 2 != 0 ? COPIES
-                                                                : 1;
+        const int copies = post->bytes == NULL || !post->receives ? 0 : post->operation->code / 2 % 2 != 0 ? COPIES : 1;
         for (int copy = 0; copy < copies; ++copy) {
             Bytes aligned;
             memcpy(aligned.bytes, post->bytes + (size_t)copy * bytes, bytes);

@@ -8,7 +8,7 @@
 
 typedef struct Step {
     Performance *self;
-    Posts *posts; // the replica's
+    Posts *posts;               // the replica's
     const Operation *operation; // the RUN or MERGE
     int entered;                // on a thread of the test's own, which the library does not know to be in a step
     mdist_replica_t *replica;
@@ -147,8 +147,8 @@ static mdist_status_t set_result(mdist_replica_t *replica, const Operands *opera
                                     error);
 }
 
-static mdist_status_t collective(const Performance *self, mdist_replica_t *replica, Operands *operands, mdist_tensor_t *seen,
-                                 mdist_error_t **error) {
+static mdist_status_t collective(const Performance *self, mdist_replica_t *replica, Operands *operands,
+                                 mdist_tensor_t *seen, mdist_error_t **error) {
     const Operation *const operation = operands->operation;
     const mdist_reduce_op_t op = (mdist_reduce_op_t)operation->code;
     const int in_group = operation->group >= 0;

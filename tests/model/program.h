@@ -118,9 +118,9 @@ struct Operation {
     int from[2], from_count;
     int to;
     int variable;
-    int code; // a reduce or assign operation; other kinds say what it means
-    int root; // a replica; -1: all
-    int group; // of a collective, or -1: all replicas
+    int code;                        // a reduce or assign operation; other kinds say what it means
+    int root;                        // a replica; -1: all
+    int group;                       // of a collective, or -1: all replicas
     uint32_t sources[MOST_REPLICAS]; // of MESSAGES, by receiver
     int index;
     int32_t axes[2];

@@ -97,8 +97,7 @@ static int all_reduce(const Model *model, Operation *operation) {
             return members_get(model, operation, &members, MDIST_ERR_INVALID_ARGUMENT);
     for (int i = 0; i < operation->from_count; ++i) {
         Tensor flat[MOST_REPLICAS];
-        if (!collect(operation, i, &members, flat))
-            return members_get(model, operation, &members, MDIST_ERR_MISMATCH);
+        if (!collect(operation, i, &members, flat)) return members_get(model, operation, &members, MDIST_ERR_MISMATCH);
         const Tensor total = reduce_members(model, operation, &members, flat);
         Leaf *const out = give_inputs(model, operation, i);
         for (uint32_t m = 0; m < members.count; ++m) out->tensors[members.members[m]].numbers = total.numbers;

@@ -219,7 +219,8 @@ static int32_t told_step(mdist_replica_t *replica, void *user_data) {
     const Ring *const ring = user_data;
     const uint32_t n = (uint32_t)mdist_replica_count(replica), id = mdist_replica_id(replica);
     const mdist_call_options_t options = {.struct_size = sizeof options, .group = ring->group};
-    float *const out = malloc((ring->elements + 1) * sizeof *out), *const in = malloc((ring->elements + 1) * sizeof *in);
+    float *const out = malloc((ring->elements + 1) * sizeof *out), *const in =
+                                                                       malloc((ring->elements + 1) * sizeof *in);
     if (out == NULL || in == NULL) return 1;
     const mdist_buffer_t mine = floats(out, ring->elements), theirs = floats(in, ring->elements);
     for (uint64_t trip = 0; trip < 20; ++trip) {
@@ -448,21 +449,18 @@ static void every_failure_reaches_who_waits(void **unused) {
 
 static int test_all(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everybody_sends_to_everybody),
-        cmocka_unit_test(random_schedules_end_well),
-        cmocka_unit_test(functions_tell_of_messages),
-        cmocka_unit_test(large_messages_cross_each_other),
+        cmocka_unit_test(everybody_sends_to_everybody),    cmocka_unit_test(random_schedules_end_well),
+        cmocka_unit_test(functions_tell_of_messages),      cmocka_unit_test(large_messages_cross_each_other),
         cmocka_unit_test(every_failure_reaches_who_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 int main(int argument_count, char **arguments) {
-    static const NamedScenario scenarios[] = {
-        {"everybody", everybody},
-        {"huge", huge},
-        {"random_schedules", random_schedules},
-        {"told", told},
-        {"failing", failing}};
+    static const NamedScenario scenarios[] = {{"everybody", everybody},
+                                              {"huge", huge},
+                                              {"random_schedules", random_schedules},
+                                              {"told", told},
+                                              {"failing", failing}};
     return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
 }

@@ -43,12 +43,12 @@ struct Posted {
 struct Ends {
     std::deque<Posted> sends;
     std::deque<Posted> receives;
-    uint64_t written = 0;   // by this worker
-    uint64_t read = 0;      // by this worker
-    uint64_t seen_read = 0; // by the mate, when last checked
+    uint64_t written = 0;      // by this worker
+    uint64_t read = 0;         // by this worker
+    uint64_t seen_read = 0;    // by the mate, when last checked
     uint64_t seen_written = 0; // the same
     bool gone = false;
-    uint64_t backed = 0; // bytes of the ring to the mate that have memory, from its start
+    uint64_t backed = 0;             // bytes of the ring to the mate that have memory, from its start
     const ShmLane *theirs = nullptr; // the mate's counters; nullptr if it does not share memory
     ShmLane *ours = nullptr;
     const char *from_ring = nullptr;

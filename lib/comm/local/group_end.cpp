@@ -227,8 +227,7 @@ WaitText Group::waiting(uint32_t party, const Call &call) const {
 
 const char *Group::waits_in(uint32_t party) noexcept {
     for (uint32_t other = 0; other < parties_; ++other)
-        if (entered(other) < entered(party))
-            return slots_[party].last_kind.load(std::memory_order_relaxed)->name();
+        if (entered(other) < entered(party)) return slots_[party].last_kind.load(std::memory_order_relaxed)->name();
     const char *name = nullptr;
     each_inner([&](Group &inner) {
         const auto &parties = inner.outer_parties_;

@@ -227,8 +227,8 @@ class Mail final : public Carrier::Desk {
     std::unique_ptr<EventCount[]> news_; // by party: one of its posts is over, or there is something else to look at
     std::atomic<uint32_t> waiters_{0};
     /// Counts posts that are not over, messages, kept owners, and waits of others for this worker's replicas: what the
-    /// end of a step must look at. It goes up before the counting side looks whether a replica has left; a replica that leaves says
-    /// so first, and then looks here. So one of the two sees the other.
+    /// end of a step must look at. It goes up before the counting side looks whether a replica has left; a replica that
+    /// leaves says so first, and then looks here. So one of the two sees the other.
     std::atomic<uint64_t> open_{0};
     std::atomic<std::size_t> listening_{0}; // posts with listeners that are not over
     DoneCalls done_;
@@ -250,7 +250,7 @@ class Mail final : public Carrier::Desk {
     std::unique_ptr<Carrier> carrier_; // nullptr: there are no other workers
     bool carrying_ = false;            // some thread moves bytes
     uint32_t carries_for_ = kThread;
-    bool asleep_ = false; // that thread sleeps in the link
+    bool asleep_ = false;      // that thread sleeps in the link
     bool turned_away_ = false; // another thread wanted to carry meanwhile
     uint64_t last_number_ = 0;
     std::list<Post *> offered_; // to other workers

@@ -35,7 +35,7 @@ struct WorkerLinks {
     uint32_t per_host = 1;            // ShmMates::per_host()
     /// Memory that other workers can read without a copy; nullptr if there is none.
     std::shared_ptr<MemorySource> memory;
-    std::string chosen; // for messages: the links in use, with which workers, and why
+    std::string chosen;         // for messages: the links in use, with which workers, and why
     std::unique_ptr<Link> mail; // for the messages of replicas (mail/)
 };
 

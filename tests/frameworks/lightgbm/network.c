@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LightGBM's external network functions over libmdist: what LGBM_NetworkInitWithFunctions takes.
 //
-// The functions run in one step, on the thread that trains: network_begin() enters it, network_end() leaves it. LightGBM
-// offers them no way to fail, so a failure ends the process.
+// The functions run in one step, on the thread that trains: network_begin() enters it, network_end() leaves it.
+// LightGBM offers them no way to fail, so a failure ends the process.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
