@@ -147,7 +147,10 @@ class Carrying {
         // All payloads of a call, in both directions. If more is freed at once, glibc gives the memory back to the system,
         // and fresh pages cost more than a trip.
         constexpr std::size_t kMostTogether = 196608;
-        const std::size_t most = std::min(SmallExchange::kPayloadLimit, kMostTogether / 2 / (workers() - 1));
+        // Copying more than this to a payload and back costs more than a trip through shared memory.
+        constexpr std::size_t kCheapCopy = 16384;
+        const std::size_t limit = asked_.workers.all_share() ? kCheapCopy : SmallExchange::kPayloadLimit;
+        const std::size_t most = std::min(limit, kMostTogether / 2 / (workers() - 1));
         return most - std::min(most, head);
     }
 
@@ -403,8 +406,6 @@ bool is_small_sum(const Collective &asked) {
 
 bool may_carry(const Collective &asked) {
     const Call &call = asked.call();
-    // Through shared memory, copying partials to a payload and back costs more than a trip.
-    if (asked.workers.all_share() && !sends_behind(call.kind->pattern())) return false;
     if (call.kind->pattern() == Pattern::kReduceToRoot && !is_small_sum(asked)) return false;
     switch (call.kind->pattern()) {
         case Pattern::kGather:
