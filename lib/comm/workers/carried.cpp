@@ -12,6 +12,7 @@
 #include "util/fnv.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -143,11 +144,14 @@ class Carrying {
         std::size_t head = 0; // the longest, so that all workers have the same limit
         for (uint32_t worker = 0; worker < workers(); ++worker)
             head = std::max(head, head_bytes(worker));
-        // Copying more than this to the payload and back costs more than a trip through shared memory. So it does where
-        // only the root combines what comes.
+        // All payloads of a call, in both directions. If more is freed at once, glibc gives the memory back to the system,
+        // and fresh pages cost more than a trip.
+        constexpr std::size_t kMostTogether = 196608;
+        // Copying more than this to a payload and back costs more than a trip through shared memory.
         constexpr std::size_t kCheapCopy = 16384;
-        const bool copy_less = asked_.workers.all_share() || pattern_ == Pattern::kReduceToRoot;
-        return copy_less ? kCheapCopy : SmallExchange::kPayloadLimit - head;
+        const std::size_t limit = asked_.workers.all_share() ? kCheapCopy : SmallExchange::kPayloadLimit;
+        const std::size_t most = std::min(limit, kMostTogether / 2 / (workers() - 1));
+        return most - std::min(most, head);
     }
 
     /// A hash of what this worker knows of the call.
@@ -386,8 +390,23 @@ class Carrying {
 
 } // namespace
 
+namespace {
+
+/// Whether the partials of a reduction to a root are few. If not, the root has to copy too much.
+bool is_small_sum(const Collective &asked) {
+    constexpr std::size_t kCheapCopy = 16384;
+    std::size_t bytes = 0;
+    for (std::size_t b = 0; b < asked.call().buffer_count; ++b)
+        bytes += asked.call().inputs[b].elements *
+                 reduce::partial_size(asked.call().inputs[b].dtype, asked.workers.cut()) * asked.workers.cut().most();
+    return bytes <= kCheapCopy;
+}
+
+} // namespace
+
 bool may_carry(const Collective &asked) {
     const Call &call = asked.call();
+    if (call.kind->pattern() == Pattern::kReduceToRoot && !is_small_sum(asked)) return false;
     switch (call.kind->pattern()) {
         case Pattern::kGather:
         case Pattern::kToRoot:
