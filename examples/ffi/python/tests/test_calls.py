@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prepared calls, parts of any lengths, and functions for the end of works."""
+import gc
 import sys
 import threading
 from unittest import mock
@@ -148,6 +149,7 @@ class Done(WithStrategy):
         self.assertEqual(sorted(one for one in called if one[1] != "late"),
                          [(i, mdist.Status.OK, [1]) for i in range(2)])
         self.assertEqual(len(called), 4)
+        gc.collect()  # what other tests have left in cycles
         self.assertEqual(settled(), {})
 
     def test_it_is_called_when_the_operation_fails(self):
@@ -165,6 +167,7 @@ class Done(WithStrategy):
         with self.assertRaises(mdist.Error):
             self.strategy.run(step)
         self.assertEqual(statuses, [mdist.Status.ABORTED])
+        gc.collect()  # what other tests have left in cycles
         self.assertEqual(settled(), {})
 
     def test_an_exception_in_it_is_reported_and_does_no_harm(self):
