@@ -21,6 +21,7 @@
  *     step        a run on your own threads, no callbacks      work        collectives that you start, test, wait for
  *     memory      memory that no garbage collector moves       dlpack      exchanging tensors with other libraries
  *     call        collectives described once, run often
+ *     elastic     jobs that lose and gain workers
  *
  * This one is for launchers:
  *
@@ -44,6 +45,7 @@
 #include <mdist/dataset_sources.h>
 #include <mdist/dataset_transforms.h>
 #include <mdist/dlpack.h>
+#include <mdist/elastic.h>
 #include <mdist/gpu.h>
 #include <mdist/gradients.h>
 #include <mdist/group.h>

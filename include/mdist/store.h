@@ -25,6 +25,7 @@
 #ifndef MDIST_STORE_H
 #define MDIST_STORE_H
 
+#include <mdist/config.h>
 #include <mdist/status.h>
 
 #ifdef __cplusplus
@@ -58,6 +59,30 @@ typedef struct mdist_store mdist_store_t;
 MDIST_API mdist_status_t mdist_store_create(const char *address, uint32_t worker_count, const char *job,
                                             uint32_t restart, const char *secret, mdist_store_t **out,
                                             mdist_error_t **error);
+
+/**
+ * Creates a store for an elastic job (elastic.h).
+ *
+ * It decides which workers make up each generation of the job, so it must not end before the job does. Give it the same
+ * keys `elastic.*` and `communication.heartbeat_timeout` as the workers.
+ *
+ * Errors: as mdist_store_create, and MDIST_ERR_CONFIG if `elastic.replicas` is not set, or the keys contradict each
+ * other.
+ * @param config  NULL: a new one, loaded from the environment
+ * @thread any   @blocks on the resolution of the host's name, up to 10 s   @collective no   @calls-back never
+ * @since 0.2
+ */
+MDIST_API mdist_status_t mdist_store_create_elastic(const char *address, const mdist_config_t *config, const char *job,
+                                                    const char *secret, mdist_store_t **out, mdist_error_t **error);
+
+/**
+ * Tells the store of an elastic job that the process of a worker has ended.
+ *
+ * Without it, the store waits for a worker that was killed until that was silent for `communication.heartbeat_timeout`.
+ * @param id  the number in the worker's variable MDIST_WORKER_ID, which the launcher chose at random
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_store_worker_ended(mdist_store_t *store, uint64_t id, mdist_error_t **error);
 
 /**
  * Tells where workers find the store: "host:port", with the host as given to mdist_store_create and the real port.

@@ -42,6 +42,7 @@ class PreparedCall {
                  const mdist_call_options_t *options)
         : strategy_(std::move(strategy)),
           local_(local),
+          generation_(strategy_->generation()),
           timeout_ns_(timeout_of(*strategy_, options)),
           packing_(packing_of(*strategy_, options)),
           packs_asked_(options != nullptr && options->bytes_per_pack != 0) {
@@ -62,6 +63,7 @@ class PreparedCall {
     void require(const Replica &replica) const {
         if (&replica.job() != strategy_.get())
             throw invalid("the call belongs to another strategy than this replica");
+        strategy_->require_generation(generation_, "the call");
         if (replica.local_index() != local_)
             throw invalid(text("the call was created for local replica ", local_, "; this is local replica ",
                                replica.local_index(), ". Create a call for each local replica"));
@@ -149,6 +151,7 @@ class PreparedCall {
 
     const std::shared_ptr<Strategy> strategy_;
     const uint32_t local_;
+    const uint32_t generation_;
     const uint64_t timeout_ns_;
     const Packing packing_;
     const bool packs_asked_;

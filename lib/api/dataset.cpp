@@ -140,7 +140,9 @@ mdist_status_t mdist_iterator_create(const mdist_dataset_t *dataset, mdist_itera
     return guard("mdist_iterator_create", error, [&] {
         const auto pinned = pin(dataset);
         need(out, "out");
-        *out = publish<mdist_iterator_t>(std::make_shared<Iterator>(pinned.shared()));
+        const auto made = std::make_shared<Iterator>(pinned.shared());
+        *out = publish<mdist_iterator_t>(made);
+        pinned->note_iterator(made);
     });
 }
 

@@ -20,6 +20,7 @@ GroupSeat seat_of(Replica &replica, const mdist_call_options_t *options) {
     if (&group->job() != &replica.job())
         throw invalid(
             text("options.group is ", group->name(), ", which belongs to another strategy; pass a group of this one"));
+    replica.job().require_generation(group->generation(), "options.group");
     if (!group->has(replica.local_index()))
         throw invalid(text("replica ", replica.id(), " is not a member of ", group->name(),
                            "; only members call a collective of a group"))

@@ -132,9 +132,10 @@ constexpr KindName kNames[] = {
     {"a record writer", "a record writer that was destroyed"},
     {"a group", "a group that was destroyed"},
     {"a call", "a call that was destroyed"},
+    {"a blob", "a blob that was destroyed"},
 };
 constexpr unsigned kKindCount = sizeof kNames / sizeof *kNames;
-static_assert(kKindCount == static_cast<unsigned>(Kind::kCall) + 1, "every kind has a name");
+static_assert(kKindCount == static_cast<unsigned>(Kind::kBlob) + 1, "every kind has a name");
 static_assert(kKindCount - 1 <= kLastKind, "every kind fits beside the tag");
 static_assert(static_cast<unsigned>(Kind::kConfig) >= 2, "no kind has zeros in its upper four bits");
 

@@ -26,13 +26,14 @@ class Dataset;
 class Iterator;
 class Work;
 class Preemption;
-class StoreService;
+class ServedStore;
 class Checkpoint;
 class Gradients;
 class Loop;
 class RecordWriter;
 class ReplicaGroup;
 class PreparedCall;
+struct Blob;
 struct ExplainedCluster;
 
 enum class Kind : uint8_t {
@@ -53,6 +54,7 @@ enum class Kind : uint8_t {
     kRecordWriter,
     kGroup,
     kCall,
+    kBlob,
 };
 
 /// The object type behind a public type.
@@ -100,7 +102,7 @@ struct HandleTraits<mdist_work_t> {
 };
 template <>
 struct HandleTraits<mdist_store_t> {
-    using Object = StoreService;
+    using Object = ServedStore;
     static constexpr Kind kKind = Kind::kStore;
 };
 template <>
@@ -142,6 +144,11 @@ template <>
 struct HandleTraits<mdist_call_t> {
     using Object = PreparedCall;
     static constexpr Kind kKind = Kind::kCall;
+};
+template <>
+struct HandleTraits<mdist_blob_t> {
+    using Object = Blob;
+    static constexpr Kind kKind = Kind::kBlob;
 };
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;

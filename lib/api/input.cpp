@@ -8,9 +8,10 @@
 #include "api/check.h"
 #include "api/guard.h"
 #include "api/input_options.h"
-#include "data/distribute/deal.h"
 #include "data/distribute/describe.h"
 #include "data/iterator.h"
+#include "strategy/elastic/elastic.h"
+#include "strategy/input/elastic_dataset.h"
 #include "strategy/job/call_functions.h"
 #include "strategy/strategy.h"
 #include "util/callback.h"
@@ -55,6 +56,30 @@ std::shared_ptr<const Dataset> made_by(mdist_dataset_fn function, const mdist_in
     return dataset.shared();
 }
 
+/// In an elastic job, input belongs to replica ids, and each worker sees all of it.
+std::shared_ptr<Dataset> distribute_in_elastic(const std::shared_ptr<Strategy> &strategy,
+                                               const std::shared_ptr<const Dataset> &source,
+                                               const mdist_input_options_t *options) {
+    InputChoices choices = choices_for_dataset(options, strategy->inputs(), {strategy->spans(), strategy->worker()});
+    const int32_t policy = choices.dealing.policy;
+    const bool fits = choices.dealing.split && (policy == MDIST_SHARD_AUTO || policy == MDIST_SHARD_DATA);
+    if (!fits)
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      "the job is elastic, so its input belongs to replicas, not to workers: options.policy must be "
+                      "MDIST_SHARD_AUTO or _DATA, and options.flags without MDIST_INPUT_NO_SPLIT")
+            .reason("elastic_input");
+    choices.dealing.policy = MDIST_SHARD_DATA;
+    choices.dealing.by_replica = true;
+    if (choices.ahead != 0) watch_forks();
+    Elastic *const part = strategy->elastic_part(); // lives as long as the dataset, which keeps the strategy
+    return distribute_elastic(
+        strategy, &calls::kDistributeDataset,
+        [source, choices](const InputLayout &layout) {
+            return contribution_of(make_plan(source, layout, choices.dealing), choices);
+        },
+        [part](const std::shared_ptr<Iterator> &iterator) { part->add(iterator); });
+}
+
 Contribution made_by_function(mdist_dataset_fn function, void *user_data, const InputChoices &choices,
                               const InputLayout &layout) {
     if (function == nullptr) throw invalid("function is NULL");
@@ -82,6 +107,12 @@ mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_
                                         mdist_error_t **error) {
     return guard("mdist_distribute_dataset", error, [&] {
         const auto self = pin(strategy);
+        if (self->elastic().on()) {
+            const auto from = pin(source);
+            need(out, "out");
+            *out = publish<mdist_dataset_t>(distribute_in_elastic(self.shared(), from.shared(), options));
+            return;
+        }
         *out = publish<mdist_dataset_t>(
             distribute(self.shared(), self->inputs(), &calls::kDistributeDataset, [&](const InputLayout &layout) {
                 const auto from = pin(source);
@@ -98,6 +129,11 @@ mdist_status_t mdist_distribute_from_function(mdist_strategy_t *strategy, mdist_
                                               mdist_error_t **error) {
     return guard("mdist_distribute_from_function", error, [&] {
         const auto self = pin(strategy);
+        if (self->elastic().on())
+            throw Failure(MDIST_ERR_UNSUPPORTED,
+                          "mdist_distribute_from_function cannot be used in an elastic job, whose input must not depend "
+                          "on workers. Make one dataset of all input, and call mdist_distribute_dataset")
+                .reason("elastic_input");
         *out = publish<mdist_dataset_t>(
             distribute(self.shared(), self->inputs(), &calls::kDistributeFromFunction, [&](const InputLayout &layout) {
                 need(out, "out");
@@ -127,7 +163,7 @@ mdist_status_t mdist_dataset_explain(const mdist_dataset_t *dataset, char *text,
                                      mdist_error_t **error) {
     return guard("mdist_dataset_explain", error, [&] {
         const auto pinned = pin(dataset);
-        const std::string dealt = text_of_deal(*pinned);
+        const std::string dealt = pinned->deal_text();
         copy_text(dealt.empty() ? describe(*pinned) : dealt, text, capacity, needed);
     });
 }

@@ -17,7 +17,7 @@ namespace {
 class StartedMessage final : public Work {
   public:
     StartedMessage(std::shared_ptr<Job> job, std::shared_ptr<Parcel> parcel)
-        : job_(std::move(job)), parcel_(std::move(parcel)) {}
+        : job_(std::move(job)), mail_(job_->shared_mail()), parcel_(std::move(parcel)) {}
     void settle() noexcept override {
         const Post &post = parcel_->post();
         try {
@@ -39,7 +39,8 @@ class StartedMessage final : public Work {
     }
 
   private:
-    std::shared_ptr<Job> job_; // the post belongs to its mail
+    std::shared_ptr<Job> job_;
+    std::shared_ptr<Mail> mail_; // the post belongs to it, also when the job has another one
     std::shared_ptr<Parcel> parcel_;
 };
 

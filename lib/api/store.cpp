@@ -2,12 +2,46 @@
 #include <mdist/store.h>
 
 #include <memory>
+#include <utility>
 
 #include "api/check.h"
 #include "api/guard.h"
+#include "cluster/config.h"
+#include "cluster/elastic_settings.h"
 #include "cluster/secret_file.h"
+#include "membership/elastic/elastic_store_service.h"
 #include "membership/store_service.h"
 #include "util/text.h"
+
+namespace mdist {
+
+/// The object behind a store handle: the store of a job of fixed size, or of an elastic one.
+class ServedStore {
+  public:
+    explicit ServedStore(std::unique_ptr<StoreService> store) : fixed_(std::move(store)) {}
+    explicit ServedStore(std::unique_ptr<ElasticStoreService> store) : elastic_(std::move(store)) {}
+
+    const std::string &address() const { return fixed_ ? fixed_->address() : elastic_->address(); }
+    std::string progress(uint32_t *joined) { return fixed_ ? fixed_->progress(joined) : elastic_->progress(joined); }
+    uint32_t first_gone() { return fixed_ ? fixed_->first_gone() : MDIST_NONE; }
+    StoreService &fixed() {
+        if (fixed_) return *fixed_;
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "the store serves an elastic job, which goes on without being restarted. For a new job create a "
+                      "new store");
+    }
+    ElasticStoreService &elastic() {
+        if (elastic_) return *elastic_;
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "the store serves a job of fixed size, which ends with its first worker that ends");
+    }
+
+  private:
+    const std::unique_ptr<StoreService> fixed_; // one of the two
+    const std::unique_ptr<ElasticStoreService> elastic_;
+};
+
+} // namespace mdist
 
 namespace {
 
@@ -15,6 +49,18 @@ using namespace mdist;
 
 constexpr uint64_t kResolveNs = 10'000'000'000;
 constexpr uint32_t kMostWorkers = 65536;
+
+/// What a store of either kind is told.
+template <class Options>
+void check_names(Options &options, const char *job, const char *secret) {
+    options.job = job == nullptr ? "" : job;
+    options.secret = secret == nullptr ? "" : secret;
+    if (options.job.size() > kMostJobBytes)
+        throw invalid(text("job has ", options.job.size(), " bytes; at most ", kMostJobBytes, " are allowed"));
+    if (!options.secret.empty() && options.secret.size() < kShortestSecret)
+        throw invalid(text("secret has ", options.secret.size(), " bytes; pass at least ", kShortestSecret,
+                           " random ones, as `mdist secret` writes, or NULL for none"));
+}
 
 void check_worker_count(uint32_t count) {
     if (count == 0 || count > kMostWorkers)
@@ -32,16 +78,41 @@ mdist_status_t mdist_store_create(const char *address, uint32_t worker_count, co
         StoreOptions options;
         options.size = worker_count;
         options.restart = restart;
-        options.job = job == nullptr ? "" : job;
-        options.secret = secret == nullptr ? "" : secret;
-        if (options.job.size() > kMostJobBytes)
-            throw invalid(text("job has ", options.job.size(), " bytes; at most ", kMostJobBytes, " are allowed"));
-        if (!options.secret.empty() && options.secret.size() < kShortestSecret)
-            throw invalid(text("secret has ", options.secret.size(), " bytes; pass at least ", kShortestSecret,
-                               " random ones, as `mdist secret` writes, or NULL for none"));
+        check_names(options, job, secret);
         watch_forks();
-        *out = publish<mdist_store_t>(std::make_shared<StoreService>(address, options, kResolveNs));
+        *out = publish<mdist_store_t>(std::make_shared<ServedStore>(
+            std::make_unique<StoreService>(address, options, kResolveNs)));
     });
+}
+
+mdist_status_t mdist_store_create_elastic(const char *address, const mdist_config_t *config, const char *job,
+                                          const char *secret, mdist_store_t **out, mdist_error_t **error) {
+    return guard("mdist_store_create_elastic", error, [&] {
+        need(address, "address");
+        need(out, "out");
+        Config environment;
+        if (config == nullptr) environment.load_environment();
+        const auto pinned = config == nullptr ? Pinned<Config>() : pin(config);
+        const Config &settings = config == nullptr ? environment : *pinned;
+        const ElasticSettings elastic = elastic_settings(settings);
+        if (!elastic.on())
+            throw Failure(MDIST_ERR_CONFIG, "elastic.replicas is not set; set it to the number of replicas of the job")
+                .reason("not_elastic");
+        ElasticStoreOptions options;
+        options.replicas = elastic.replicas;
+        options.min_workers = elastic.min_workers;
+        options.max_workers = elastic.max_workers;
+        options.wait_ns = elastic.wait_ns;
+        options.heartbeat_timeout_ns = settings.duration_ns("communication.heartbeat_timeout");
+        check_names(options, job, secret);
+        watch_forks();
+        *out = publish<mdist_store_t>(std::make_shared<ServedStore>(
+            std::make_unique<ElasticStoreService>(address, options, kResolveNs)));
+    });
+}
+
+mdist_status_t mdist_store_worker_ended(mdist_store_t *store, uint64_t id, mdist_error_t **error) {
+    return guard("mdist_store_worker_ended", error, [&] { pin(store)->elastic().worker_ended(id); });
 }
 
 mdist_status_t mdist_store_address(const mdist_store_t *store, char *text, size_t capacity, size_t *needed,
@@ -57,7 +128,7 @@ mdist_status_t mdist_store_restart(mdist_store_t *store, uint32_t worker_count, 
     return guard("mdist_store_restart", error, [&] {
         const auto pinned = pin(store);
         check_worker_count(worker_count);
-        pinned->restart(worker_count, restart);
+        pinned->fixed().restart(worker_count, restart);
     });
 }
 

@@ -25,7 +25,8 @@ class StartedCollective final : public Work {
           job_(job),
           operations_(operations),
           operation_(std::move(operation)),
-          replica_(replica) {}
+          replica_(replica),
+          generation_(job.generation()) {}
     void settle() noexcept override {
         if (operation_->over()) return operation_->leave_result();
         // In a function of mdist_work_on_done, giving it up might wait for this very thread. It stays in its line.
@@ -43,9 +44,13 @@ class StartedCollective final : public Work {
     }
     bool test() override { return operations().test(*operation_); }
     bool wait(uint64_t timeout_ns) override { return operations().wait(*operation_, timeout_ns); }
-    int descriptor() override { return operations().descriptor(*operation_); }
+    int descriptor() override {
+        job_.require_generation(generation_, "the work");
+        return operations().descriptor(*operation_);
+    }
     /// A replica's step ends only after these calls have returned, and keeps the job. So they need not keep it.
     void on_done(mdist_work_done_fn done, void *user_data) override {
+        job_.require_generation(generation_, "the work");
         operations().when_over(*operation_, done_call(job_, replica_, done, user_data));
     }
 
@@ -57,6 +62,7 @@ class StartedCollective final : public Work {
     OperationQueue &operations_;
     std::shared_ptr<Operation> operation_;
     uint32_t replica_;
+    const uint32_t generation_; // all works of an older one are over
 };
 
 } // namespace

@@ -57,6 +57,13 @@ constexpr ConfigKey kTable[] = {
      "Whether the next element is made while the program works on this one."},
     {"data.order", kChoice, "tf", "tf, replica", 0,
      "Which replica gets which rows: as in TensorFlow, or the same in every layout."},
+    {"elastic.replicas", kCount, "", "", 0, "Makes the job elastic: it keeps this many replicas, on any number of workers."},
+    {"elastic.min_workers", kCount, "1", "", 0, "The fewest workers with which the job goes on."},
+    {"elastic.max_workers", kCount, "", "", 0, "The most workers; if not set, as many as replicas."},
+    {"elastic.wait", kDuration, "60s", "", 0, "How long the job waits for workers, before it starts or if too few are left."},
+    {"elastic.copies", kCount, "1", "", 0, "How many other workers keep a copy of what belongs to one replica."},
+    {"elastic.max_losses_per_commit", kCount, "3", "", 0,
+     "How often the job may lose workers without a new commit before it gives up."},
     {"gpu.blocking", kChoice, "false", "false, true, 0, 1", 0,
      "Whether functions of a step on a GPU wait for their own work."},
     {"log.level", kChoice, "warn", "off, error, warn, info, debug", 0,
@@ -78,7 +85,7 @@ constexpr const char *kReserved[] = {
     "MDIST_BOOTSTRAP",   "MDIST_CONFIG",         "MDIST_CUDA_MODULE", "MDIST_FAKE_GPU", "MDIST_JOB_ID",
     "MDIST_LIBRARY",     "MDIST_LOCAL_RANK",     "MDIST_LOCAL_SIZE",  "MDIST_LOG",      "MDIST_NODES",
     "MDIST_NODE_RANK",   "MDIST_RANK",           "MDIST_RESTART",     "MDIST_SIZE",     "MDIST_STORE",
-    "MDIST_STORE_OWNER", "MDIST_UNEVEN_REPLICAS"};
+    "MDIST_STORE_OWNER", "MDIST_UNEVEN_REPLICAS", "MDIST_WORKER_ID"};
 
 std::string advice_for(std::string_view name) {
     std::string group;

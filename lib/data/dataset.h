@@ -171,6 +171,7 @@ struct Spec {
 std::vector<std::string> paths_of(const std::vector<Spec> &spec);
 
 class Dataset;
+class Iterator;
 using Sources = std::vector<std::shared_ptr<const Dataset>>;
 
 /// What the code that deals out or explains a dataset needs to know about it (distribute/plan.h).
@@ -216,6 +217,11 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     virtual std::string description() const;
     /// Tells whether it certainly has elements and never ends.
     virtual bool endless() const { return false; }
+
+    /// Told of each new iterator over it. An elastic job moves those that change with the span of the worker.
+    virtual void note_iterator(const std::shared_ptr<Iterator> &) const {}
+    /// Describes for people how it was dealt out; "" if it was not.
+    virtual std::string deal_text() const { return {}; }
 
     /// Tells whether it uses the caller's memory or function and cannot tell the caller when it no longer needs them.
     /// If so, destroying a stream waits until the stream's threads have ended. Otherwise threads may end later.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a Member in a Reactor, and lets callers wait for its results.
+// Lets callers wait for what a member in a reactor achieves. In a job of fixed size, also runs the Member.
 #include "membership/membership.h"
 
 #include <algorithm>
@@ -68,11 +68,68 @@ void warn_of_few_descriptors(uint32_t workers) {
                  "; if something cannot be opened, raise the limit, as with `ulimit -n ", 2 * needed, '`');
 }
 
+/// Runs a Member, and the store if this worker serves it.
+class FixedThread final : public MemberThread {
+  public:
+    explicit FixedThread(const MembershipOptions &options) {
+        if (!options.serves_store) return;
+        const StoreOptions as{options.size, options.restart, options.job, options.secret};
+        store_ = std::make_unique<StoreService>(options.store, as, options.join_timeout_ns);
+    }
+
+    /// Begins to form the group. Call it after tell(). `options` must outlive this object.
+    void start(const MembershipOptions &options, uint64_t deadline_ns) {
+        std::vector<Endpoint> at;
+        if (store_)
+            at = {store_->endpoint()};
+        else
+            at = resolve(split_address(options.store), options.join_timeout_ns);
+        member_ = std::make_unique<Member>(reactor_, options, std::move(at), deadline_ns);
+        reactor_.start(*member_, "mdist-member");
+    }
+
+    Reactor &reactor() override { return reactor_; }
+    std::condition_variable &changed() override { return changed_; }
+    void tell(std::function<void()> call) override { call_ = std::move(call); }
+    Peers &peers() override { return member_->peers(); }
+    DataSockets &sockets() override { return member_->sockets(); }
+    std::optional<Failure> failure() const override { return member_->failure(); }
+    bool failed() const override { return member_->state() == Member::State::kFailed; }
+    void leave() noexcept override {
+        try {
+            const std::lock_guard<std::mutex> hold(reactor_.lock());
+            if (member_) member_->leave();
+        } catch (const std::exception &) { // no memory for a goodbye; the others see the connections end
+        }
+        reactor_.stop();
+        store_.reset();
+    }
+    Member &member() { return *member_; }
+
+  private:
+    void after_news() {
+        { const std::lock_guard<std::mutex> hold(reactor_.lock()); } // a caller about to wait is waiting after this
+        changed_.notify_all();
+        call_();
+    }
+
+    std::unique_ptr<StoreService> store_;
+    std::function<void()> call_; // set before the thread starts
+    Reactor reactor_{[this] { after_news(); }};
+    std::unique_ptr<Member> member_;
+    std::condition_variable changed_;
+    struct StopFirst {
+        Reactor &reactor;
+        ~StopFirst() { reactor.stop(); }
+    } stop_first_{reactor_}; // the thread ends before the members it uses
+};
+
 } // namespace
 
 class Membership::Body {
   public:
     explicit Body(MembershipOptions options);
+    Body(MembershipOptions options, std::unique_ptr<MemberThread> thread);
     ~Body();
 
     std::vector<std::string> exchange(const std::string &blob, uint64_t timeout_ns);
@@ -88,12 +145,12 @@ class Membership::Body {
     /// Runs `look(peers)` with the lock held.
     template <class Look>
     auto with_peers(Look &&look) const {
-        const std::lock_guard<std::mutex> hold(reactor_.lock());
-        return look(member_->peers());
+        const std::lock_guard<std::mutex> hold(reactor().lock());
+        return look(thread_->peers());
     }
     std::optional<Failure> failure() const {
-        const std::lock_guard<std::mutex> hold(reactor_.lock());
-        return member_->failure();
+        const std::lock_guard<std::mutex> hold(reactor().lock());
+        return thread_->failure();
     }
 
     const MembershipOptions options_;
@@ -102,52 +159,53 @@ class Membership::Body {
   private:
     bool await(std::unique_lock<std::mutex> &hold, Deadline deadline, FunctionRef<bool()> ready,
                LongWait::Describe describe);
-    void changed();
+    void hear_news() {
+        tell_failure();
+        hand_on_notices();
+    }
     void tell_failure();
     void hand_on_notices();
     void throw_failure() const;
+    Reactor &reactor() const { return thread_->reactor(); }
 
-    std::unique_ptr<StoreService> store_;
-    mutable Reactor reactor_;
-    std::unique_ptr<Member> member_;
-    std::condition_variable changed_; // used with the reactor's lock
     std::function<void(const Failure &)> when_failed_;
     std::function<void(uint32_t, const std::string &)> when_told_;
     std::mutex telling_; // keeps notices in order; taken before the reactor's lock
-    struct StopFirst {
-        Reactor &reactor;
-        ~StopFirst() { reactor.stop(); }
-    } stop_first_{reactor_}; // the thread ends before the members it uses, also if the constructor throws
+    Peers *peers_ = nullptr;               // once READY; does not move
+    std::unique_ptr<MemberThread> thread_; // goes first: it calls this object
 };
 
-Membership::Body::Body(MembershipOptions options) : options_(std::move(options)), reactor_([this] { changed(); }) {
+Membership::Body::Body(MembershipOptions options, std::unique_ptr<MemberThread> thread)
+    : options_(std::move(options)), thread_(std::move(thread)) {
+    peers_ = with_peers([](Peers &peers) { return &peers; });
+    thread_->tell([this] { hear_news(); });
+}
+
+Membership::Body::Body(MembershipOptions options) : options_(std::move(options)) {
     check_options(options_);
     check_descriptors(options_.size, options_.serves_store ? 2 * options_.size : options_.size);
     warn_of_few_descriptors(options_.size);
-    const uint64_t now = reactor_.now_ns();
-    const uint64_t deadline_ns = now + std::min(options_.join_timeout_ns, UINT64_MAX - now);
     const Deadline deadline = deadline_after(options_.join_timeout_ns);
-    std::vector<Endpoint> store;
-    if (options_.serves_store) {
-        const StoreOptions as{options_.size, options_.restart, options_.job, options_.secret};
-        store_ = std::make_unique<StoreService>(options_.store, as, options_.join_timeout_ns);
-        store = {store_->endpoint()};
-    } else {
-        store = resolve(split_address(options_.store), options_.join_timeout_ns);
-    }
-    member_ = std::make_unique<Member>(reactor_, options_, std::move(store), deadline_ns);
-    reactor_.start(*member_, "mdist-member");
-    std::unique_lock<std::mutex> hold(reactor_.lock());
+    auto own = std::make_unique<FixedThread>(options_);
+    FixedThread &thread = *own;
+    thread_ = std::move(own);
+    thread_->tell([this] { hear_news(); });
+    const uint64_t now = reactor().now_ns();
+    thread.start(options_, now + std::min(options_.join_timeout_ns, UINT64_MAX - now));
+    Member &member = thread.member();
+    std::unique_lock<std::mutex> hold(reactor().lock());
     // The member itself fails at the deadline. This later one is in case its thread cannot run.
-    const auto formed = [&] { return member_->state() != Member::State::kForming; };
-    await(hold, deadline + std::chrono::seconds(1), formed, [this]() -> WaitText {
-        return {member_->name(), "mdist_strategy_create", member_->awaited()};
+    const auto formed = [&] { return member.state() != Member::State::kForming; };
+    await(hold, deadline + std::chrono::seconds(1), formed, [&]() -> WaitText {
+        return {member.name(), "mdist_strategy_create", member.awaited()};
     });
-    if (member_->state() == Member::State::kReady) return;
-    const std::optional<Failure> failure = member_->failure();
-    member_->leave();
+    if (member.state() == Member::State::kReady) {
+        peers_ = &member.peers();
+        return;
+    }
+    const std::optional<Failure> failure = member.failure();
     hold.unlock();
-    reactor_.stop();
+    thread_->leave();
     throw failure ? *failure : Failure(MDIST_ERR_TIMEOUT, "the group could not be formed in time");
 }
 
@@ -164,7 +222,7 @@ bool Membership::Body::await(std::unique_lock<std::mutex> &hold, Deadline deadli
     while (!ready() && in_time) {
         const auto slice = std::chrono::nanoseconds(std::min(long_wait.slice_ns(), kLongestNs));
         const auto end = std::min(deadline, std::chrono::steady_clock::now() + slice);
-        if (changed_.wait_until(hold, end, ready)) break;
+        if (thread_->changed().wait_until(hold, end, ready)) break;
         in_time = end < deadline;
         if (long_wait.slice_ns() != 0) continue;
         const WaitText text = describe();
@@ -181,22 +239,12 @@ bool Membership::Body::await(std::unique_lock<std::mutex> &hold, Deadline deadli
 }
 
 void Membership::Body::leave() noexcept {
-    try {
-        const std::lock_guard<std::mutex> hold(reactor_.lock());
+    if (!thread_) return;
+    {
+        const std::lock_guard<std::mutex> hold(reactor().lock());
         when_failed_ = nullptr;
-        if (member_) member_->leave();
-    } catch (const std::exception &) { // no memory for a goodbye; the others see the connections end
     }
-    reactor_.stop();
-    store_.reset();
-}
-
-/// Runs on the reactor's thread, without the lock.
-void Membership::Body::changed() {
-    { const std::lock_guard<std::mutex> hold(reactor_.lock()); } // a caller about to wait is waiting after this
-    changed_.notify_all();
-    tell_failure();
-    hand_on_notices();
+    thread_->leave();
 }
 
 void Membership::Body::hand_on_notices() {
@@ -204,38 +252,39 @@ void Membership::Body::hand_on_notices() {
     if (!when_told_) return;
     Peers::Notices notices;
     {
-        const std::lock_guard<std::mutex> hold(reactor_.lock());
-        if (member_->state() == Member::State::kReady) notices = member_->peers().take_notices();
+        const std::lock_guard<std::mutex> hold(reactor().lock());
+        if (!thread_->failed()) notices = thread_->peers().take_notices();
     }
     for (const auto &[rank, notice] : notices) when_told_(rank, notice);
 }
 
+/// Runs on the reactor's thread, or on a caller's, without the lock.
 void Membership::Body::tell_failure() {
     std::function<void(const Failure &)> call;
     std::optional<Failure> failure;
     {
-        const std::lock_guard<std::mutex> hold(reactor_.lock());
-        if (member_->state() != Member::State::kFailed) return;
+        const std::lock_guard<std::mutex> hold(reactor().lock());
+        if (!thread_->failed()) return;
         failed_.store(true, std::memory_order_release);
-        failure = member_->failure();
+        failure = thread_->failure();
         call = std::exchange(when_failed_, nullptr);
     }
     if (call) call(*failure);
 }
 
 void Membership::Body::throw_failure() const {
-    if (const auto failure = member_->failure()) throw *failure;
+    if (const auto failure = thread_->failure()) throw *failure;
 }
 
 std::vector<std::string> Membership::Body::exchange(const std::string &blob, uint64_t timeout_ns) {
     if (blob.size() > kMostBlobBytes)
         throw invalid(text("a blob of ", blob.size(), " bytes is too large; the maximum is 65536"));
     const Deadline deadline = deadline_after(timeout_ns);
-    std::unique_lock<std::mutex> hold(reactor_.lock());
+    std::unique_lock<std::mutex> hold(reactor().lock());
     throw_failure();
-    Peers &peers = member_->peers();
+    Peers &peers = thread_->peers();
     const uint64_t number = peers.begin_exchange(blob);
-    reactor_.wake();
+    reactor().wake();
     const auto ready = [&] { return peers.failure().has_value() || peers.exchanged(number); };
     const bool in_time = await(hold, deadline, ready, [&]() -> WaitText {
         return {peers.name(options_.rank), "an exchange of all workers", peers.name(peers.awaited(number))};
@@ -248,7 +297,7 @@ std::vector<std::string> Membership::Body::exchange(const std::string &blob, uin
                                                    "within ",
                                                    seconds_text(timeout_ns)))
                        .worker(late));
-        reactor_.wake();
+        reactor().wake();
     }
     throw *peers.failure();
 }
@@ -258,20 +307,20 @@ std::vector<int> Membership::Body::connect(const std::vector<uint32_t> &ranks, u
         if (rank >= options_.size || rank == options_.rank) throw invalid(text("there is no other worker ", rank));
     check_descriptors(options_.size, options_.size + ranks.size());
     const Deadline deadline = deadline_after(timeout_ns);
-    std::unique_lock<std::mutex> hold(reactor_.lock());
-    member_->peers().missed();
+    std::unique_lock<std::mutex> hold(reactor().lock());
+    thread_->peers().missed();
     throw_failure();
-    DataSockets &sockets = member_->sockets();
+    DataSockets &sockets = thread_->sockets();
     const DataSockets::Wanted wanted = sockets.begin(ranks);
-    reactor_.wake();
+    reactor().wake();
     std::optional<std::vector<int>> descriptors;
     const auto ready = [&] {
         if (!descriptors) descriptors = sockets.take(wanted);
-        return descriptors.has_value() || member_->failure().has_value();
+        return descriptors.has_value() || thread_->failure().has_value();
     };
     const bool in_time = await(hold, deadline, ready, [&]() -> WaitText {
         const auto [late, why] = sockets.awaited(wanted);
-        Peers &peers = member_->peers();
+        Peers &peers = thread_->peers();
         return {peers.name(options_.rank), "connecting for data",
                 text(peers.name(late), why.empty() ? "" : ", which cannot be reached: ", why)};
     });
@@ -279,20 +328,20 @@ std::vector<int> Membership::Body::connect(const std::vector<uint32_t> &ranks, u
     const auto [late, why] = sockets.awaited(wanted);
     sockets.cancel(wanted);
     if (!in_time) {
-        Peers &peers = member_->peers();
+        Peers &peers = thread_->peers();
         peers.fail(Failure(MDIST_ERR_TIMEOUT, text("no data connection with ", peers.name(late), " within ",
                                                    seconds_text(timeout_ns), why.empty() ? "" : ": ", why))
                        .worker(late));
-        reactor_.wake();
+        reactor().wake();
     }
-    throw *member_->failure();
+    throw *thread_->failure();
 }
 
 void Membership::Body::fail(const Failure &cause) noexcept {
     try {
         with_peers([&](Peers &peers) { peers.fail(cause); });
-        reactor_.wake();
-        changed_.notify_all();
+        reactor().wake();
+        thread_->changed().notify_all();
         tell_failure();
     } catch (const std::exception &) {
         return; // no memory to tell the others; they will notice that this worker is missing
@@ -301,7 +350,7 @@ void Membership::Body::fail(const Failure &cause) noexcept {
 
 void Membership::Body::when_failed(std::function<void(const Failure &)> call) {
     {
-        const std::lock_guard<std::mutex> hold(reactor_.lock());
+        const std::lock_guard<std::mutex> hold(reactor().lock());
         when_failed_ = std::move(call);
     }
     tell_failure();
@@ -309,11 +358,10 @@ void Membership::Body::when_failed(std::function<void(const Failure &)> call) {
 
 void Membership::Body::set_entered(uint64_t sequence) noexcept {
     // No lock is needed: from READY on the object does not move.
-    Peers &peers = member_->peers();
-    if (!peers.set_entered(sequence)) return;
+    if (!peers_->set_entered(sequence)) return;
     try {
         with_peers([&](Peers &locked) { locked.missed(sequence); });
-        changed_.notify_all();
+        thread_->changed().notify_all();
         tell_failure();
     } catch (const std::exception &) {
         return;
@@ -323,7 +371,7 @@ void Membership::Body::set_entered(uint64_t sequence) noexcept {
 void Membership::Body::announce() noexcept {
     try {
         with_peers([](Peers &peers) { peers.announce(); });
-        reactor_.wake();
+        reactor().wake();
     } catch (const std::exception &) {
         fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory")); // a seal may have counted a frame that was never sent
     }
@@ -332,8 +380,8 @@ void Membership::Body::announce() noexcept {
 void Membership::Body::need(uint32_t rank) noexcept {
     try {
         with_peers([&](Peers &peers) { peers.need(rank); });
-        reactor_.wake();
-        changed_.notify_all();
+        reactor().wake();
+        thread_->changed().notify_all();
         tell_failure();
     } catch (const std::exception &) {
         return; // no memory for the sentence; the caller fails for its own reason
@@ -343,7 +391,7 @@ void Membership::Body::need(uint32_t rank) noexcept {
 void Membership::Body::tell(const std::string &notice) noexcept {
     try {
         with_peers([&](Peers &peers) { peers.tell(notice); });
-        reactor_.wake();
+        reactor().wake();
     } catch (const std::exception &) {
         fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory")); // a seal may have counted a frame that was never sent
     }
@@ -360,6 +408,9 @@ void Membership::Body::when_told(std::function<void(uint32_t, const std::string 
 // ---- The public functions
 
 Membership::Membership(MembershipOptions options) : body_(std::make_unique<Body>(std::move(options))) {}
+
+Membership::Membership(MembershipOptions options, std::unique_ptr<MemberThread> thread)
+    : body_(std::make_unique<Body>(std::move(options), std::move(thread))) {}
 
 Membership::~Membership() = default;
 

@@ -11,6 +11,7 @@
 // All functions: any thread. Nothing here waits without a deadline.
 #pragma once
 
+#include "membership/member_thread.h"
 #include "membership/options.h"
 #include "util/failure.h"
 
@@ -33,6 +34,8 @@ class Membership {
     ///   RESOURCE             `address_in_use`
     ///   NOT_FOUND            `name_resolution`
     explicit Membership(MembershipOptions options);
+    /// The same for a session that is READY already. `options`: its rank, size, names and limits.
+    Membership(MembershipOptions options, std::unique_ptr<MemberThread> thread);
     ~Membership();
     /// Says goodbye, if it has not yet. Peers that go on get PEER_LOST (`left`) in their next operation. Takes bounded
     /// time. After it nothing here calls back, exchanges or connects. Call it once, and not in when_failed().

@@ -3,6 +3,7 @@
 // and the commands of a client.
 #pragma once
 
+#include "strategy/elastic/elastic.h"
 #include "strategy/input/distribute.h"
 #include "strategy/serve/registry.h"
 #include "strategy/steps/graphs.h"
@@ -30,6 +31,8 @@ class Strategy final : public Job {
     Graphs &graphs() { return graphs_; }
     /// The registered steps and updates.
     Registry &registry() { return registry_; }
+    /// What it does in an elastic job; nullptr in other jobs.
+    Elastic *elastic_part() const { return elastic_part_.get(); }
     /// The session of an in-graph job, even of one with a single worker; nullptr for other jobs.
     Session *session() const { return session_.get(); }
     /// The same if this thread would give commands, else nullptr.
@@ -49,6 +52,7 @@ class Strategy final : public Job {
     Runs runs_{*this};
     OpenRuns open_runs_{runs_};
     Registry registry_;
+    std::unique_ptr<Elastic> elastic_part_;
     std::unique_ptr<Session> session_;
     Graphs graphs_; // NCCL frees its communicators only when they are destroyed
 };

@@ -37,14 +37,15 @@ int Outcome::exit_code() const {
 }
 
 Attempt::Attempt(const LaunchOptions &options, Console &console, Signals &signals, std::optional<Time> deadline,
-                 std::function<uint32_t()> first_gone)
+                 std::function<uint32_t()> first_gone, std::optional<Replacing> replacing)
     : options_(options),
       console_(console),
       signals_(signals),
       deadline_(deadline),
       ending_(options.grace_s),
       first_gone_(std::move(first_gone)),
-      verdict_(seconds(std::min(options.grace_s, kEvidence_s))) {}
+      verdict_(seconds(std::min(options.grace_s, kEvidence_s))),
+      replacing_(std::move(replacing)) {}
 
 Attempt::~Attempt() {
     for (const auto &worker : workers_)
@@ -98,7 +99,43 @@ void Attempt::take_signals() {
     for (const int signal : signals_.take()) handle(signal, Clock::now());
 }
 
+/// The others go on without it. If it was killed, a new one takes its place, unless the job is about to end.
+void Attempt::note_end_in_elastic(Worker &worker) {
+    replacing_->worker_ended(worker.id());
+    if (worker.ended_well()) return;
+    if (first_failed_ == nullptr) first_failed_ = &worker;
+    const auto done = [](const auto &other) { return other->ended() && other->ended_well(); };
+    const bool ends = asked_ != 0 || outcome_.cause != Cause::kWorkers || worker.told() != 0 ||
+                      std::any_of(workers_.begin(), workers_.end(), done);
+    const bool replaces = worker.was_killed() && !ends;
+    console_.notice("rank " + std::to_string(worker.place().rank) + " has ended (" + worker.how() + ")" +
+                    (replaces ? "; a new worker takes its place" : ""));
+    if (replaces) killed_.push_back(worker.place());
+}
+
+void Attempt::replace_killed() {
+    for (const Place &place : std::exchange(killed_, {})) {
+        if (all_ended()) return;
+        workers_.push_back(
+            std::make_unique<Worker>(replacing_->start_again(place, ++replacements_), signals_.original_mask()));
+        deaths_.watch(workers_.back()->pid());
+    }
+}
+
+/// An elastic job has ended well if one of its workers has: the others were replaced, or not needed.
+void Attempt::conclude() {
+    const auto well = [](const auto &worker) { return worker->ended_well(); };
+    if (replacing_) {
+        outcome_.all_ended_well = std::any_of(workers_.begin(), workers_.end(), well);
+        outcome_.first_failure = outcome_.all_ended_well ? nullptr : first_failed_;
+    } else {
+        outcome_.first_failure = verdict_.cause(first_gone_());
+        outcome_.all_ended_well = std::all_of(workers_.begin(), workers_.end(), well);
+    }
+}
+
 void Attempt::note_end(Worker &worker) {
+    if (replacing_) return note_end_in_elastic(worker);
     if (worker.ended_well() || worker.told() != 0 || outcome_.cause != Cause::kWorkers) return;
     const Time now = Clock::now();
     if (!verdict_.has_failed()) ending_.let_end(now);
@@ -218,11 +255,10 @@ Outcome Attempt::run() {
         wait_and_move();
         take_signals();
         reap();
+        replace_killed();
     } while (!finished());
     drain();
-    outcome_.first_failure = verdict_.cause(first_gone_());
-    outcome_.all_ended_well =
-        std::all_of(workers_.begin(), workers_.end(), [](const auto &worker) { return worker->ended_well(); });
+    conclude();
     return outcome_;
 }
 

@@ -32,10 +32,16 @@ struct Outcome {
 
 class Attempt {
   public:
+    /// What an elastic job needs while it runs. Workers that are killed are replaced.
+    struct Replacing {
+        std::function<void(uint64_t id)> worker_ended;
+        std::function<WorkerStart(const Place &place, uint32_t number)> start_again;
+    };
+
     /// `deadline`: the job's; none if empty.
     /// `first_gone`: the worker that left the others first according to the store, or MDIST_NONE.
     Attempt(const LaunchOptions &options, Console &console, Signals &signals, std::optional<Time> deadline,
-            std::function<uint32_t()> first_gone);
+            std::function<uint32_t()> first_gone, std::optional<Replacing> replacing = std::nullopt);
     ~Attempt();
     Attempt(const Attempt &) = delete;
     Attempt &operator=(const Attempt &) = delete;
@@ -53,6 +59,9 @@ class Attempt {
     void reap();
     bool reap_one(pid_t pid);
     void note_end(Worker &worker);
+    void note_end_in_elastic(Worker &worker);
+    void replace_killed();
+    void conclude();
     void tell_failure(Time now);
     void keep_time();
     void wait_and_move();
@@ -70,6 +79,10 @@ class Attempt {
     Deaths deaths_;
     std::function<uint32_t()> first_gone_;
     Verdict verdict_;
+    std::optional<Replacing> replacing_; // of an elastic job
+    std::vector<Place> killed_;          // to be filled again
+    uint32_t replacements_ = 0;
+    const Worker *first_failed_ = nullptr; // of an elastic job
     bool told_failure_ = false;
     int asked_ = 0; // the first signal that requested an end, or 0
     Time asked_at_;

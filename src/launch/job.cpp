@@ -96,7 +96,8 @@ void Job::make_secret() {
 void Job::open() {
     if (!options_.log_dir.empty()) std::filesystem::create_directories(options_.log_dir);
     if (options_.node_rank != 0) return;
-    store_.emplace(JobStoreOptions{session_.store, placement_.size, session_.job, session_.secret});
+    store_.emplace(
+        JobStoreOptions{session_.store, placement_.size, placement_.least, session_.job, session_.secret});
     session_.store = store_->address();
 }
 
@@ -106,8 +107,9 @@ void Job::begin(uint32_t restart) {
 }
 
 WorkerStart Job::start_of(const Place &place) const {
-    const Variables variables = worker_variables(options_, placement_, place, session_, usable_cpus_);
     WorkerStart start;
+    if (is_elastic()) start.id = std::stoull(random_hex(7), nullptr, 16) + 1;
+    const Variables variables = worker_variables(options_, placement_, place, session_, usable_cpus_, start.id);
     start.place = place;
     start.words = place.remote ? remote_words(options_, place, variables, sends_secret(place)) : options_.program;
     start.environment = environment_with(place.remote ? Variables{} : variables);
@@ -118,6 +120,13 @@ WorkerStart Job::start_of(const Place &place) const {
     if (options_.log_dir.empty()) return start;
     start.log_base = options_.log_dir + "/rank-" + std::to_string(place.rank);
     if (session_.restart != 0) start.log_base += ".restart-" + std::to_string(session_.restart);
+    return start;
+}
+
+WorkerStart Job::start_again(const Place &place, uint32_t number) const {
+    WorkerStart start = start_of(place);
+    if (!start.log_base.empty()) start.log_base += ".replacement-" + std::to_string(number);
+    start.input = start.input == Input::kInherited ? Input::kNone : start.input; // the first one has read some of it
     return start;
 }
 

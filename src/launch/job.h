@@ -30,6 +30,11 @@ class Job {
     uint32_t first_gone() const { return store_ ? store_->first_gone() : MDIST_NONE; }
     /// What to start, one per place, for the last begin().
     std::vector<WorkerStart> starts() const;
+    /// What to start in the place of a worker of an elastic job that has ended; the `number`-th such worker.
+    WorkerStart start_again(const Place &place, uint32_t number) const;
+    bool is_elastic() const { return placement_.least != 0; }
+    /// A worker of an elastic job has ended.
+    void worker_ended(uint64_t id) { store_->worker_ended(id); }
 
     const Placement &placement() const { return placement_; }
     const Session &session() const { return session_; }

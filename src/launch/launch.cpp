@@ -65,7 +65,11 @@ int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &s
     if (options.timeout_s > 0) deadline = Clock::now() + seconds(options.timeout_s);
     for (uint32_t restart = 0;;) {
         job.begin(restart);
-        Attempt attempt(options, console, signals, deadline, [&job] { return job.first_gone(); });
+        std::optional<Attempt::Replacing> replacing;
+        if (job.is_elastic())
+            replacing = {[&job](uint64_t id) { job.worker_ended(id); },
+                         [&job](const Place &place, uint32_t number) { return job.start_again(place, number); }};
+        Attempt attempt(options, console, signals, deadline, [&job] { return job.first_gone(); }, replacing);
         attempt.start(job.starts());
         const Outcome outcome = attempt.run();
         console.write_errors(summary_of(outcome, attempt.workers()));
@@ -98,6 +102,8 @@ int run_launch(const LaunchOptions &options) {
     open_standard_streams();
     allow_descriptors(placement.places.size());
     Job job(options, placement, usable_cpus);
+    if (placement.least != 0 && options.max_restarts != 0)
+        throw UsageError("--max-restarts: an elastic job is not restarted; its workers are replaced");
     if (options.dry_run) {
         print_dry_run(options, job, usable_cpus);
         return 0;

@@ -26,9 +26,13 @@ Exit status:
 Signals: INT, TERM and HUP ask the workers to end. Another one, at least a second later, kills them. QUIT, USR1 and
 USR2 are passed on to the workers.
 
+An elastic job (-n MIN:MAX, and the key elastic.replicas) goes on when workers are lost. A worker that was killed is
+replaced. The job has ended well if one of its workers has.
+
 Examples:
 
     mdist launch -n 4 -- ./train --epochs 3
+    MDIST_ELASTIC_REPLICAS=8 mdist launch -n 2:4 -- ./train
     mdist launch --hosts alpha:2,beta:2 -- ./train
     mdist launch --nodes 2 --per-node 2 --node-rank 0 \
         --store 10.0.0.1:4400 -- ./train       # --node-rank 1 on the other
@@ -36,7 +40,9 @@ Examples:
 
 void add_size(CLI::App &launch, LaunchOptions &options) {
     const char *group = "How many, and where";
-    launch.add_option("-n,--workers", options.workers, "start N workers; auto: one for each usable CPU")
+    launch
+        .add_option("-n,--workers", options.workers,
+                    "start N workers; auto: one for each usable CPU; MIN:MAX: an elastic job of MAX at first")
         ->type_name("N")
         ->group(group);
     launch

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <sstream>
+#include <utility>
 
 #include <unistd.h>
 
@@ -33,6 +34,17 @@ uint32_t parse_workers(const std::string &text, uint32_t usable_cpus) {
     const uint32_t workers = parse_number(text, "-n");
     if (workers == 0) throw UsageError("-n 0: a job needs at least one worker");
     return workers;
+}
+
+/// Takes "2:4" apart; 0 and the whole text if it has no colon.
+std::pair<uint32_t, std::string> parse_range(const std::string &text) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos) return {0, text};
+    const uint32_t least = parse_number(text.substr(0, colon), "-n");
+    const uint32_t most = parse_number(text.substr(colon + 1), "-n");
+    if (least == 0 || most < 2 || least > most)
+        throw UsageError("-n " + text + ": write MIN:MAX, with MIN from 1 and MAX from 2, as in 2:4");
+    return {least, text.substr(colon + 1)};
 }
 
 std::vector<std::string> split(const std::string &list) {
@@ -91,6 +103,10 @@ Placement place_on_hosts(const LaunchOptions &options, uint32_t usable_cpus) {
 } // namespace
 
 Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
+    const auto [least, workers] = parse_range(options.workers);
+    if (least != 0 && (!options.hosts.empty() || options.nodes != 1))
+        throw UsageError("-n " + options.workers + ": an elastic job has one launcher and one host so far; leave out "
+                         "--hosts and --nodes");
     if (!options.hosts.empty()) return place_on_hosts(options, usable_cpus);
     if (options.node_rank >= options.nodes)
         throw UsageError("--node-rank " + std::to_string(options.node_rank) + ": there are " +
@@ -98,7 +114,7 @@ Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
     if (options.workers.empty() == (options.per_node == 0))
         throw UsageError(
             "give the number of workers: -n 4 or -n auto, --per-node 2 on each of several nodes, or --hosts");
-    const uint32_t given = options.workers.empty() ? 0 : parse_workers(options.workers, usable_cpus);
+    const uint32_t given = workers.empty() ? 0 : parse_workers(workers, usable_cpus);
     if (given % options.nodes != 0)
         throw UsageError("-n " + options.workers + " cannot be divided evenly among " + std::to_string(options.nodes) +
                          " nodes");
@@ -107,6 +123,7 @@ Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
         throw UsageError("more than " + std::to_string(kMostWorkers) + " workers");
     Placement placement;
     placement.nodes = options.nodes;
+    placement.least = least;
     placement.size = here * options.nodes;
     for (uint32_t i = 0; i < here; ++i)
         placement.places.push_back({options.node_rank * here + i, i, here, options.node_rank, "localhost", false});

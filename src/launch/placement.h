@@ -21,7 +21,8 @@ struct Place {
 };
 
 struct Placement {
-    uint32_t size = 0; // workers of the job on all nodes
+    uint32_t size = 0; // workers of the job on all nodes; of an elastic job, the most
+    uint32_t least = 0; // workers of an elastic job; 0: the job is not elastic
     uint32_t nodes = 1;
     std::vector<Place> places; // the places that this launcher starts, by rank
 };

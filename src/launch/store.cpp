@@ -1,14 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/store.h"
 
+#include <string>
 #include <vector>
 
 namespace mdist {
+
+namespace {
+
+/// Its settings come from the environment, as those of the workers do. Only the numbers of workers come from the
+/// command line.
+mdist_store_t *elastic_store(const JobStoreOptions &options, const char *secret) {
+    mdist_error_t *error = nullptr;
+    mdist_config_t *config = nullptr;
+    require_ok(mdist_config_create(&config, &error), error);
+    struct Destroy {
+        mdist_config_t *config;
+        ~Destroy() { mdist_config_destroy(config); }
+    } const destroy{config};
+    require_ok(mdist_config_load_environment(config, &error), error);
+    require_ok(mdist_config_set(config, "elastic.min_workers", std::to_string(options.least).c_str(), &error), error);
+    require_ok(mdist_config_set(config, "elastic.max_workers", std::to_string(options.size).c_str(), &error), error);
+    mdist_store_t *store = nullptr;
+    require_ok(mdist_store_create_elastic(options.address.c_str(), config, options.job.c_str(), secret, &store, &error),
+               error);
+    return store;
+}
+
+} // namespace
 
 JobStore::JobStore(const JobStoreOptions &options) : size_(options.size) {
     mdist_store_t *store = nullptr;
     mdist_error_t *error = nullptr;
     const char *secret = options.secret.empty() ? nullptr : options.secret.c_str();
+    if (options.least != 0) {
+        store_.reset(elastic_store(options, secret));
+        return;
+    }
     require_ok(mdist_store_create(options.address.c_str(), size_, options.job.c_str(), 0, secret, &store, &error),
                error);
     store_.reset(store);
@@ -37,6 +65,11 @@ uint32_t JobStore::first_gone() const {
     uint32_t worker = MDIST_NONE;
     require_ok(mdist_store_first_gone(store_.get(), &worker, &error), error);
     return worker;
+}
+
+void JobStore::worker_ended(uint64_t id) {
+    mdist_error_t *error = nullptr;
+    require_ok(mdist_store_worker_ended(store_.get(), id, &error), error);
 }
 
 void JobStore::restart(uint32_t restart) {

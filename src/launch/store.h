@@ -13,6 +13,7 @@ namespace mdist {
 struct JobStoreOptions {
     std::string address; // host:port, port 0 for any free port
     uint32_t size = 1;
+    uint32_t least = 0; // workers of an elastic job; 0: the job is not elastic
     std::string job;
     std::string secret; // empty: none
 };
@@ -28,6 +29,8 @@ class JobStore {
     std::string progress() const;
     /// The worker whose leaving ended the session that all had joined; or -1.
     uint32_t first_gone() const;
+    /// Tells the store of an elastic job that the process of a worker has ended.
+    void worker_ended(uint64_t id);
     /// Prepares for the workers of another start of the job.
     void restart(uint32_t restart);
 

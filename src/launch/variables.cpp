@@ -23,7 +23,7 @@ void share_cpus(Variables &variables, const Place &place, uint32_t usable_cpus) 
 } // namespace
 
 Variables worker_variables(const LaunchOptions &options, const Placement &placement, const Place &place,
-                           const Session &session, uint32_t usable_cpus) {
+                           const Session &session, uint32_t usable_cpus, uint64_t id) {
     Variables variables{
         {"MDIST_BOOTSTRAP", "env"}, // variables of an outer launcher do not apply to this job
         {"MDIST_RANK", std::to_string(place.rank)},
@@ -37,6 +37,11 @@ Variables worker_variables(const LaunchOptions &options, const Placement &placem
         {"MDIST_JOB_ID", session.job},
         {"MDIST_RESTART", std::to_string(session.restart)},
     };
+    if (placement.least != 0) {
+        variables.emplace_back("MDIST_ELASTIC_MIN_WORKERS", std::to_string(placement.least));
+        variables.emplace_back("MDIST_ELASTIC_MAX_WORKERS", std::to_string(placement.size));
+        if (id != 0) variables.emplace_back("MDIST_WORKER_ID", std::to_string(id));
+    }
     if (!session.secret_file.empty()) variables.emplace_back("MDIST_SECRET_FILE", session.secret_file);
     for (const std::string &entry : options.environment) {
         const std::size_t equals = entry.find('=');

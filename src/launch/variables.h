@@ -23,6 +23,6 @@ struct Session {
 
 /// What one worker gets in addition to the launcher's environment.
 Variables worker_variables(const LaunchOptions &options, const Placement &placement, const Place &place,
-                           const Session &session, uint32_t usable_cpus);
+                           const Session &session, uint32_t usable_cpus, uint64_t id = 0);
 
 } // namespace mdist

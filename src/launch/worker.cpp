@@ -79,6 +79,7 @@ void WorkerStream::close(Console &console) {
 
 Worker::Worker(WorkerStart start, const sigset_t &mask)
     : place_(std::move(start.place)),
+      id_(start.id),
       process_(start_process(start.words, start.environment, start.input, mask)),
       output_(Stream::kOutput, place_.rank, std::move(process_.output), log_path(start.log_base, ".stdout")),
       errors_(Stream::kErrors, place_.rank, std::move(process_.errors), log_path(start.log_base, ".stderr")),

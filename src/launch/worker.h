@@ -58,6 +58,7 @@ struct WorkerStart {
     std::vector<std::string> words;
     std::vector<std::string> environment;
     Input input = Input::kNone;
+    uint64_t id = 0;      // that the store of an elastic job knows it by
     std::string greeting; // first line on the input of a remote worker; empty: none
     std::string log_base; // path of its log files without the stream's suffix; empty: none
 };
@@ -68,6 +69,7 @@ class Worker {
     Worker(WorkerStart start, const sigset_t &mask);
 
     const Place &place() const { return place_; }
+    uint64_t id() const { return id_; }
     pid_t pid() const { return process_.pid; }
     WorkerStream &output() { return output_; }
     WorkerStream &errors() { return errors_; }
@@ -97,6 +99,7 @@ class Worker {
 
   private:
     Place place_;
+    uint64_t id_;
     Process process_;
     WorkerStream output_;
     WorkerStream errors_;

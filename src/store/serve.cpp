@@ -49,7 +49,7 @@ int serve_store(const ServeOptions &options) {
         std::cerr << "mdist store: there is no secret, so anybody who can connect may join while the job forms. Write "
                      "one with `mdist secret FILE`, and give it to the store and all workers, or say --no-secret\n";
     Signals signals; // before the store, whose thread must not receive signals
-    const JobStore store(JobStoreOptions{options.address, options.workers, job, secret});
+    const JobStore store(JobStoreOptions{options.address, options.workers, 0, job, secret});
     print_variables(store, job, file);
     std::string told;
     do {

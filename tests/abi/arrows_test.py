@@ -32,6 +32,7 @@ PARTS = {
     "strategy/gradients": {"job", "values", "gradients"},
     "strategy/input": {"job", "input"},
     "strategy/steps": {"job", "values", "variables", "steps"},
+    "strategy/elastic": {"job", "values", "variables", "steps", "elastic"},
     "strategy/serve": {"job", "values", "variables", "steps", "serve"},
     "checkpoint": {"job", "variables"},
 }

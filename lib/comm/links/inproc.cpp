@@ -25,7 +25,7 @@ struct Operation {
 };
 
 /// All operations of all parties that are posted and not matched yet.
-struct Exchange {
+struct InprocExchange {
     std::mutex mutex;
     std::list<Operation> sends;
     std::list<Operation> receives;
@@ -35,7 +35,7 @@ struct Exchange {
 
 class Inproc final : public Link {
   public:
-    Inproc(std::shared_ptr<Exchange> exchange, uint32_t self) : exchange_(std::move(exchange)), self_(self) {}
+    Inproc(std::shared_ptr<InprocExchange> exchange, uint32_t self) : exchange_(std::move(exchange)), self_(self) {}
     ~Inproc() override { close(); }
 
     uint32_t self() const override { return self_; }
@@ -98,14 +98,14 @@ class Inproc final : public Link {
             throw Failure(MDIST_ERR_PEER_LOST, text("party ", peer, " has closed its link")).worker(peer);
     }
 
-    std::shared_ptr<Exchange> exchange_;
+    std::shared_ptr<InprocExchange> exchange_;
     uint32_t self_;
 };
 
 } // namespace
 
 std::vector<std::unique_ptr<Link>> make_inproc_links(uint32_t parties) {
-    const auto exchange = std::make_shared<Exchange>();
+    const auto exchange = std::make_shared<InprocExchange>();
     exchange->closed.resize(parties, false);
     exchange->complete.resize(parties);
     std::vector<std::unique_ptr<Link>> links;

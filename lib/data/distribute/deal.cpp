@@ -62,6 +62,7 @@ class Dealt final : public Combination {
     std::shared_ptr<Agreement> agreement() const override { return deal_.agreement ? deal_.agreement() : nullptr; }
     std::string description() const override { return deal_.source; }
     std::string layout(uint64_t taken) const override { return taken == 0 ? "" : deal_.place; }
+    std::string deal_text() const override { return deal_.text; }
     const Deal &deal() const { return deal_; }
     int32_t gpu_of(std::size_t replica) const { return deal_.gpus.empty() ? -1 : deal_.gpus[replica]; }
 
@@ -168,11 +169,6 @@ std::unique_ptr<Stream> Dealt::open(const Iteration &iteration) const {
 
 std::shared_ptr<Dataset> make_dealt(std::vector<std::shared_ptr<const Dataset>> parts, Deal deal) {
     return std::make_shared<Dealt>(std::move(parts), std::move(deal));
-}
-
-std::string text_of_deal(const Dataset &dataset) {
-    const auto *const dealt = dynamic_cast<const Dealt *>(&dataset);
-    return dealt == nullptr ? "" : dealt->deal().text;
 }
 
 } // namespace mdist

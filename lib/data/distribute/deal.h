@@ -34,7 +34,4 @@ struct Deal {
 /// with them (Element::step_rows), or if there is one worker.
 std::shared_ptr<Dataset> make_dealt(std::vector<std::shared_ptr<const Dataset>> parts, Deal deal);
 
-/// Returns Deal::text; "" for a dataset that was not dealt out.
-std::string text_of_deal(const Dataset &dataset);
-
 } // namespace mdist

@@ -59,26 +59,22 @@ void ElasticMember::connected(ConnectionId connection) {
         store_.connected();
     else if (mesh_ && mesh_->has(connection))
         mesh_->connected(connection);
+    else if (sockets_ && sockets_->has(connection))
+        sockets_->connected(connection);
 }
 
 std::size_t ElasticMember::wanted(ConnectionId connection) const {
     if (lobby_.has(connection)) return lobby_.wanted(connection);
     if (connection == store_.connection()) return store_.channel().reader.wanted();
     if (mesh_ && mesh_->has(connection)) return mesh_->wanted(connection);
+    if (sockets_ && sockets_->has(connection)) return sockets_->wanted(connection);
     return peers_ ? peers_->wanted(connection) : 0;
 }
 
 void ElasticMember::received(ConnectionId connection, std::string_view bytes) {
     if (ended_) return;
     if (lobby_.has(connection)) {
-        auto guest = lobby_.received(connection, bytes);
-        if (!guest) return;
-        const Hello &hello = guest->hello;
-        const bool fits = mesh_ && hello.role == Role::kControl && hello.job == options_.job &&
-                          hello.size == options_.size && hello.rank > options_.rank && hello.rank < options_.size;
-        if (!fits) return world_.close(guest->connection);
-        mesh_->arrived(std::move(*guest));
-        report_if_meshed();
+        if (auto guest = lobby_.received(connection, bytes)) arrived(std::move(*guest));
     } else if (connection == store_.connection()) {
         receive_from_store(bytes);
     } else if (mesh_ && mesh_->has(connection)) {
@@ -86,6 +82,23 @@ void ElasticMember::received(ConnectionId connection, std::string_view bytes) {
         report_if_meshed();
     } else if (peers_ && peers_->has(connection)) {
         peers_->received(connection, bytes);
+        sockets_->look_for_offers();
+    } else if (sockets_ && sockets_->has(connection)) {
+        sockets_->received(connection, bytes);
+    }
+}
+
+void ElasticMember::arrived(Guest guest) {
+    const Hello &hello = guest.hello;
+    const bool is_of_this_generation = hello.job == options_.job && hello.size == options_.size &&
+                                       hello.rank > options_.rank && hello.rank < options_.size;
+    if (is_of_this_generation && hello.role == Role::kControl && mesh_) {
+        mesh_->arrived(std::move(guest));
+        report_if_meshed();
+    } else if (is_of_this_generation && hello.role == Role::kData && sockets_) {
+        sockets_->arrived(std::move(guest));
+    } else {
+        world_.close(guest.connection);
     }
 }
 
@@ -101,6 +114,8 @@ void ElasticMember::closed(ConnectionId connection, int error) {
         reported_ = reported_ && mesh_->complete();
     } else if (peers_ && peers_->has(connection)) {
         peers_->closed(connection, error);
+    } else if (sockets_ && sockets_->has(connection)) {
+        sockets_->closed(connection, error);
     }
 }
 
@@ -138,10 +153,11 @@ void ElasticMember::heard_store(const ControlFrame &frame) {
             next_heartbeat_ns_ = world_.now_ns() + interval_ns_;
             world_.watch(store_.connection(),
                          kOutagesOfStore * std::min(options_.heartbeat_timeout_ns, UINT64_MAX / kOutagesOfStore));
+            hear_news(frame);
             if (asking_) send_ask();
             break;
         case FrameKind::kHeartbeat:
-            newcomers_ = PayloadReader(frame.payload).number<uint32_t>();
+            hear_news(frame);
             break;
         case FrameKind::kGeneration:
             generation_came(frame.payload);
@@ -158,6 +174,12 @@ void ElasticMember::heard_store(const ControlFrame &frame) {
         default:
             lose_store("the store sent an unexpected message");
     }
+}
+
+void ElasticMember::hear_news(const ControlFrame &frame) {
+    PayloadReader news(frame.payload);
+    newcomers_ = news.number<uint32_t>();
+    without_me_ = news.number<uint32_t>();
 }
 
 void ElasticMember::send_to_store(FrameKind kind, const std::string &payload) {
@@ -179,14 +201,27 @@ void ElasticMember::lose_store(const std::string &problem) {
 
 void ElasticMember::ask(Holdings held, uint64_t deadline_ns) {
     if (ended_) return;
-    if (peers_) peers_->leave();
-    peers_.reset();
+    drop_peers();
     leave_generation();
     failure_.reset();
     asking_ = true;
     held_ = std::move(held);
     deadline_ns_ = deadline_ns;
     send_ask();
+}
+
+void ElasticMember::withdraw() {
+    if (!asking_) return;
+    asking_ = false;
+    deadline_ns_ = UINT64_MAX;
+    leave_generation();
+    store_.retry("this worker is a newcomer"); // the store forgets the question with the connection
+}
+
+void ElasticMember::drop_peers() {
+    sockets_.reset();
+    if (peers_) peers_->leave();
+    peers_.reset();
 }
 
 /// Closes the connections of the generation that was being connected.
@@ -233,6 +268,7 @@ void ElasticMember::report_if_stuck() {
 void ElasticMember::go() {
     generation_ = next_;
     asking_ = false;
+    newcomers_ = 0; // some have just entered; the store will say who waits now
     deadline_ns_ = stuck_ns_ = UINT64_MAX;
     if (const auto rank = mesh_->unconnected()) {
         const std::string who = worker_name(options_, {}, *rank);
@@ -240,6 +276,7 @@ void ElasticMember::go() {
         return leave_generation();
     }
     peers_ = std::make_unique<Peers>(world_, options_, mesh_->take());
+    sockets_ = std::make_unique<DataSockets>(world_, options_, *peers_);
     mesh_.reset();
 }
 
@@ -250,10 +287,9 @@ void ElasticMember::end(Failure failure) {
     asking_ = false;
     failure_ = std::move(failure);
     leave_generation();
-    if (peers_) {
+    if (peers_) { // they stay where they are: another thread may be in set_entered()
         peers_->fail(*failure_);
         peers_->leave();
-        peers_.reset();
     }
     send_to_store(FrameKind::kGoodbye, {});
     store_.give_up();
@@ -321,6 +357,7 @@ void ElasticMember::tick() {
     if (mesh_) mesh_->tick();
     report_if_stuck();
     if (peers_) peers_->tick();
+    if (sockets_) sockets_->tick();
     if (asking_ && now >= deadline_ns_) end(too_late());
 }
 
@@ -329,7 +366,7 @@ uint64_t ElasticMember::next_tick_ns() const {
     uint64_t next =
         std::min({lobby_.next_tick_ns(), store_.next_tick_ns(), next_heartbeat_ns_, stuck_ns_, deadline_ns_});
     if (mesh_) next = std::min(next, mesh_->next_tick_ns());
-    if (peers_) next = std::min(next, peers_->next_tick_ns());
+    if (peers_) next = std::min({next, peers_->next_tick_ns(), sockets_->next_tick_ns()});
     return next;
 }
 

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "membership/data_sockets.h"
 #include "membership/dialer.h"
 #include "membership/elastic/generation.h"
 #include "membership/elastic/mesh.h"
@@ -52,10 +53,18 @@ class ElasticMember final : public Machine {
     uint32_t rank() const { return options_.rank; }
     /// How many workers wait to enter, as the store said last.
     uint32_t newcomers() const { return newcomers_; }
+    /// The newest generation if this worker is no member of it, else 0, as the store said last. None: it said nothing
+    /// yet.
+    std::optional<uint32_t> without_me() const { return without_me_; }
+    /// Whether the first generation was formed without this worker, which has asked for it and is a newcomer now.
+    bool passed_over() const { return asking_ && !mesh_ && generation_.number == 0 && without_me_.value_or(0) != 0; }
+    /// Takes the question back. The worker stays connected with the store, as a newcomer that is not ready.
+    void withdraw();
     /// Describes in words whom it waits for, while ASKING.
     std::string awaited() const;
     /// Only while READY, or FAILED after it.
     Peers &peers() { return *peers_; }
+    DataSockets &sockets() { return *sockets_; }
     /// Leaves the job. The state is ENDED from then on.
     void leave();
 
@@ -71,6 +80,9 @@ class ElasticMember final : public Machine {
     void report_if_meshed();
     void report_if_stuck();
     void leave_generation();
+    void drop_peers();
+    void arrived(Guest guest);
+    void hear_news(const ControlFrame &frame);
     void end(Failure failure);
     bool online() const;
     void tend_store(uint64_t now);
@@ -86,6 +98,7 @@ class ElasticMember final : public Machine {
     uint64_t heard_store_ns_ = 0;
     uint64_t next_heartbeat_ns_ = UINT64_MAX;
     uint32_t newcomers_ = 0;
+    std::optional<uint32_t> without_me_;
     bool ended_ = false;
 
     bool asking_ = false;
@@ -98,6 +111,7 @@ class ElasticMember final : public Machine {
 
     Generation generation_;
     std::unique_ptr<Peers> peers_;   // of generation_
+    std::unique_ptr<DataSockets> sockets_; // the same
     std::optional<Failure> failure_; // ended_, or the generation failed before there were peers
 };
 

@@ -76,6 +76,10 @@ ElasticStore::Tally ElasticStore::tally() const {
     for (const auto &[connection, worker] : workers_)
         if (worker.asked && !generation_.rank_of(worker.id) && !is_silent(worker.id))
             result.newcomers.push_back(connection);
+    if (generation_.number == 0)
+        std::stable_sort(result.newcomers.begin(), result.newcomers.end(), [this](ConnectionId a, ConnectionId b) {
+            return workers_.at(a).wish < workers_.at(b).wish;
+        });
     return result;
 }
 

@@ -113,9 +113,9 @@ void ElasticStore::join(Guest guest) {
         lost(old);
     }
     guest.channel.reader.set_most_payload(kMostFromElastic);
-    Worker worker{id, {guest.host, port, takes_datagrams}, agreement, std::move(guest.channel)};
+    Worker worker{id, guest.hello.rank, {guest.host, port, takes_datagrams}, agreement, std::move(guest.channel)};
     note_sign_of_life(id);
-    send(guest.connection, worker, FrameKind::kWelcome, {});
+    send(guest.connection, worker, FrameKind::kWelcome, news_for(id));
     workers_.emplace(guest.connection, std::move(worker));
 }
 
@@ -180,13 +180,8 @@ void ElasticStore::send_away_former_members(const Generation &former) {
 
 void ElasticStore::heard(ConnectionId connection, Worker &worker, const ControlFrame &frame) {
     switch (frame.kind) {
-        case FrameKind::kHeartbeat: {
-            const auto waits = [this](const auto &one) {
-                return one.second.asked && !generation_.rank_of(one.second.id);
-            };
-            const auto waiting = static_cast<uint32_t>(std::count_if(workers_.begin(), workers_.end(), waits));
-            return send(connection, worker, FrameKind::kHeartbeat, PayloadWriter().number(waiting).take());
-        }
+        case FrameKind::kHeartbeat:
+            return send(connection, worker, FrameKind::kHeartbeat, news_for(worker.id));
         case FrameKind::kAsk:
             return asked(worker, frame.payload);
         case FrameKind::kMeshed:
@@ -200,9 +195,23 @@ void ElasticStore::heard(ConnectionId connection, Worker &worker, const ControlF
     }
 }
 
+/// How many newcomers wait, and which generation there is without this worker.
+std::string ElasticStore::news_for(WorkerId id) const {
+    const auto waits = [this](const auto &one) { return one.second.asked && !generation_.rank_of(one.second.id); };
+    const auto waiting = static_cast<uint32_t>(std::count_if(workers_.begin(), workers_.end(), waits));
+    return PayloadWriter().number(waiting).number(generation_.rank_of(id) ? 0 : generation_.number).take();
+}
+
+/// Tells the members at once that somebody waits to enter.
+void ElasticStore::tell_members() {
+    for (auto &[connection, worker] : workers_)
+        if (generation_.rank_of(worker.id)) send(connection, worker, FrameKind::kHeartbeat, news_for(worker.id));
+}
+
 void ElasticStore::asked(Worker &worker, const std::string &payload) {
     worker.held = decode_holdings(payload).value_or(Holdings{});
     worker.asked = true;
+    if (state_ == State::kReady && !generation_.rank_of(worker.id)) tell_members();
     if (state_ == State::kReady && generation_.rank_of(worker.id)) {
         log_info("the store: a worker of generation ", generation_.number, " asks for the next one");
         state_ = State::kOpen;
@@ -225,7 +234,10 @@ void ElasticStore::meshed(Worker &worker, const ControlFrame &frame) {
 void ElasticStore::fail(const Failure &failure) {
     failure_ = failure;
     state_ = State::kFailed;
-    log_warn("the store: the job has failed: ", failure.message());
+    if (failure.reason() == "job_ended")
+        log_info("the store: ", failure.message());
+    else
+        log_warn("the store: the job has failed: ", failure.message());
     for (auto &[connection, worker] : workers_) refuse(connection, worker.channel, failure);
     workers_.clear();
     heard_ns_.clear();
@@ -243,9 +255,14 @@ uint64_t ElasticStore::next_tick_ns() const {
     return std::min(lobby_.next_tick_ns(), next_ns_);
 }
 
-std::string ElasticStore::progress() const {
-    std::size_t members = 0;
+uint32_t ElasticStore::connected() const {
+    uint32_t members = 0;
     for (const auto &[connection, worker] : workers_) members += generation_.rank_of(worker.id) ? 1 : 0;
+    return members;
+}
+
+std::string ElasticStore::progress() const {
+    const std::size_t members = connected();
     return text("generation ", generation_.number, ": ", members, " of ", generation_.members.size(),
                 " workers are connected with the store; ", workers_.size() - members, " wait to enter");
 }

@@ -62,6 +62,8 @@ class ElasticStore final : public Machine {
     const Generation &generation() const { return generation_; }
     /// Why the job has failed for good.
     const std::optional<Failure> &failure() const { return failure_; }
+    /// How many members of the newest generation are connected.
+    uint32_t connected() const;
     /// "generation 3: 4 of 5 workers are connected with the store; 1 wait to enter"
     std::string progress() const;
 
@@ -69,6 +71,7 @@ class ElasticStore final : public Machine {
     /// A worker that has proved itself, for as long as its connection lives.
     struct Worker {
         WorkerId id;
+        uint32_t wish; // the rank that its launcher gave it; counts only in the first generation
         Endpoint listens;
         std::string agreement;
         Channel channel;
@@ -107,6 +110,8 @@ class ElasticStore final : public Machine {
     void fail(const Failure &failure);
     void send(ConnectionId connection, Worker &worker, FrameKind kind, const std::string &payload);
     void add_time_slept();
+    std::string news_for(WorkerId id) const;
+    void tell_members();
     std::map<ConnectionId, Worker>::iterator find(WorkerId id);
     std::map<ConnectionId, Worker>::const_iterator find(WorkerId id) const;
 

@@ -16,6 +16,11 @@ namespace mdist {
 
 Gradients::Gradients(std::shared_ptr<Job> job, std::vector<GradientSpec> specs, const GradientOptions &options)
     : job_(std::move(job)), plan_(std::move(specs), options) {
+    make_shares();
+}
+
+void Gradients::make_shares() {
+    shares_.clear();
     for (uint32_t local = 0; local < job_->local_replica_count(); ++local) {
         auto share = std::make_unique<Share>();
         const bool lent = plan_.options().lent;

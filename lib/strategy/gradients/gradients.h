@@ -29,7 +29,7 @@
 
 namespace mdist {
 
-class Gradients final : public Unfinished, public std::enable_shared_from_this<Gradients> {
+class Gradients final : public Unfinished, public OfSpan, public std::enable_shared_from_this<Gradients> {
   public:
     Gradients(std::shared_ptr<Job> job, std::vector<GradientSpec> specs, const GradientOptions &options);
 
@@ -57,6 +57,8 @@ class Gradients final : public Unfinished, public std::enable_shared_from_this<G
     Outcome wait(Party &replica);
 
     std::string leave(const Party &replica) override;
+    /// Begins anew, with the replicas of the next generation: nothing is accumulated, nothing is lent.
+    void span_changed() override { make_shares(); }
 
   private:
     /// The state of one replica's round.
@@ -92,6 +94,7 @@ class Gradients final : public Unfinished, public std::enable_shared_from_this<G
 
     static char *at(const Memory &memory, std::size_t offset) { return static_cast<char *>(memory.get()) + offset; }
 
+    void make_shares();
     void in_round(Party &replica, FunctionRef<void(Share &)> call);
     void open(Party &replica, Share &share);
     void close(Party &replica, Round &round) noexcept;

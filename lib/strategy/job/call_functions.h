@@ -43,6 +43,9 @@ inline const CallFunction kRunSteps("mdist_run_steps", Pattern::kMeet);
 inline const CallFunction kDistributeDataset("mdist_distribute_dataset", Pattern::kMeet);
 inline const CallFunction kDistributeFromFunction("mdist_distribute_from_function", Pattern::kMeet);
 inline const CallFunction kNextElement("mdist_iterator_next", Pattern::kMeet);
+inline const CallFunction kCommit("mdist_commit", Pattern::kMeet);
+inline const CallFunction kRegroup("mdist_regroup", Pattern::kMeet);
+inline const CallFunction kMembershipChanged("mdist_membership_changed", Pattern::kMeet);
 inline const CallFunction kCreateGroup("mdist_group_create", Pattern::kMeet);
 
 // Before there are replicas:

@@ -14,6 +14,7 @@
 #include "util/log.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mdist {
@@ -31,6 +32,8 @@ Packing packing_of(const Config &config) {
     return packing;
 }
 
+} // namespace
+
 /// Logs who takes part, on which devices, and how workers communicate.
 void log_job(const Job &job, const Workers *workers) {
     if (!log::enabled(MDIST_LOG_INFO)) return;
@@ -45,22 +48,43 @@ void log_job(const Job &job, const Workers *workers) {
              "; links: ", workers == nullptr ? "none, as there are no other workers" : workers->links());
 }
 
-} // namespace
+Job::MeetingPlace::MeetingPlace(uint32_t parties, uint64_t timeout_ns)
+    : group(parties, Patience::for_threads(parties, usable_cpus()), timeout_ns),
+      mail(std::make_shared<Mail>(group, Patience::for_threads(parties, usable_cpus()))) {}
 
 Job::Job(const Config &config)
-    : devices_(open_devices(config)),
+    : elastic_(elastic_settings(config)),
+      devices_(elastic_.on() ? std::vector<std::shared_ptr<Device>>() : open_devices(config)),
       concurrent_(config.text("executor") == "threads"),
       in_graph_(config.text("strategy") == "in_graph"),
       packing_(packing_of(config)),
       link_settings_{std::string(config.text("communication.implementation")),
-                     config.text("communication.checksum") != "none", config.duration_ns("communication.join_timeout")},
-      spans_(Spans::even(1, local_replica_count())),
-      group_(local_replica_count(), Patience::for_threads(local_replica_count(), usable_cpus()),
-             config.duration_ns("communication.timeout")),
-      mail_(std::make_unique<Mail>(group_, Patience::for_threads(local_replica_count(), usable_cpus()))) {
+                     config.text("communication.checksum") != "none", config.duration_ns("communication.join_timeout"),
+                     !elastic_.on()},
+      spans_(Spans::even(1, local_replica_count())) {
+    meeting_.emplace(std::max(local_replica_count(), 1u), config.duration_ns("communication.timeout"));
+    if (elastic_.on()) {
+        join_elastic(config);
+    } else {
+        make_team();
+        join(config);
+    }
+}
+
+void Job::make_team() {
     const uint32_t threads = concurrent_ ? local_replica_count() : 1;
     team_ = std::make_unique<Team>(threads, Patience::for_threads(threads, usable_cpus()));
-    join(config);
+}
+
+/// Tells the local replicas when the job has failed.
+void Job::watch_workers() {
+    meeting_->executors.set_workers(*workers_, first_replica_id());
+    meeting_->mail->set_workers(*workers_);
+    workers_->when_failed([this](const Failure &cause) {
+        const bool well = in_graph_ && client_has_left(cause);
+        meeting_->group.fail(well ? Failure(MDIST_ERR_ABORTED, "the client has left").reason("left").worker(0) : cause);
+        changes_.advance();
+    });
 }
 
 /// Joins the other workers, if there are any.
@@ -77,14 +101,8 @@ void Job::join(const Config &config) {
     workers_ = join_workers(config, resolved, local_replica_count(), devices_[0]->kind(), link_settings_);
     worker_ = workers_->self();
     spans_ = workers_->spans();
-    executors_.set_workers(*workers_, first_replica_id());
-    mail_->set_workers(*workers_);
     memory_ = workers_->memory();
-    workers_->when_failed([this](const Failure &cause) {
-        const bool well = in_graph_ && client_has_left(cause);
-        group_.fail(well ? Failure(MDIST_ERR_ABORTED, "the client has left").reason("left").worker(0) : cause);
-        changes_.advance();
-    });
+    watch_workers();
     choose_nccl(config);
     if (in_graph_) learn_device_names();
     log_job(*this, workers_.get());
@@ -116,7 +134,7 @@ void Job::choose_reducer(const Config &config, uint32_t workers) {
                                                   "), which works only within one process, but this job has ", workers,
                                                   " workers; leave it at auto"))
             .reason("not_built");
-    group_.set_reducer(0);
+    group().set_reducer(0);
     if (gpus_) gpus_->lanes().set_reducer(0);
     if (!config.is_set("reduce_to_device")) return;
     const std::vector<DeviceName> named = parse_devices(config.text("reduce_to_device"));
@@ -127,7 +145,7 @@ void Job::choose_reducer(const Config &config, uint32_t workers) {
                       text("reduce_to_device is ", config.text("reduce_to_device"), " (",
                            config.origin("reduce_to_device"), "), which is not one of this strategy's devices"))
             .reason("bad_value");
-    group_.set_reducer(reducer);
+    group().set_reducer(reducer);
     if (gpus_) gpus_->lanes().set_reducer(reducer);
 }
 
@@ -140,7 +158,7 @@ void Job::choose_nccl(const Config &config) {
     const bool open = implementation == "auto" && ops == "auto" && replica_count() > 1;
     if (!asked && !open) return;
     std::string obstacle;
-    gpus_->set_nccl(start_nccl(&calls::kCreateStrategy, group_, workers_.get(), gpus_->lanes(),
+    gpus_->set_nccl(start_nccl(&calls::kCreateStrategy, group(), workers_.get(), gpus_->lanes(),
                                config.duration_ns("communication.join_timeout"), obstacle));
     if (gpus_->uses_nccl()) return log_info("collectives on GPU memory use NCCL");
     if (asked)
@@ -161,7 +179,7 @@ void Job::gather_gpus() {
         if (Gpu *const gpu = device->gpu()) gpus.push_back(gpu);
     if (gpus.size() != devices_.size()) return;
     gpus_ = std::make_unique<GpuGroup>(std::move(gpus));
-    executors_.set_gpus(*gpus_);
+    executors().set_gpus(*gpus_);
 }
 
 } // namespace mdist

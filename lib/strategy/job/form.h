@@ -11,7 +11,10 @@
 
 namespace mdist {
 
+class ElasticMembership;
+class Job;
 class Workers;
+struct ElasticSettings;
 struct LinkSettings;
 
 /// Opens one device for each local replica, all on the CPU or all on GPUs. Throws CONFIG if the two are mixed or a
@@ -23,5 +26,13 @@ std::vector<std::shared_ptr<Device>> open_devices(const Config &config);
 /// throws.
 std::unique_ptr<Workers> join_workers(const Config &config, Resolved resolved, uint32_t local_replicas,
                                       mdist_device_kind_t kind, const LinkSettings &settings);
+
+/// Joins an elastic job as far as the store: it may be a newcomer. Throws CONFIG (`elastic_store`) if a worker would
+/// serve the store, and what ElasticMembership throws.
+std::unique_ptr<ElasticMembership> join_elastic_job(const Config &config, Resolved resolved,
+                                                    const ElasticSettings &settings);
+
+/// Logs who takes part, on which devices, and how workers communicate.
+void log_job(const Job &job, const Workers *workers);
 
 } // namespace mdist

@@ -17,7 +17,7 @@ bool client_has_left(const Failure &failure) {
 }
 
 Job::~Job() {
-    mail_->leave(); // its thread uses the workers
+    meeting_->mail->leave(); // its thread uses the workers
 }
 
 bool Job::commands() const {
@@ -70,8 +70,13 @@ Failure Job::not_concurrent(const char *function) {
 }
 
 void Job::require_sound() const {
-    if (!group_.failed()) return;
-    const Failure first = group_.cause().value_or(Failure(MDIST_ERR_ABORTED, "aborted"));
+    if (joining_)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "this worker is a newcomer to a job that is at work, and has not entered it yet. Create everything "
+                      "that the job has, then call mdist_regroup")
+            .reason("joining");
+    if (!meeting_->group.failed()) return;
+    const Failure first = meeting_->group.cause().value_or(Failure(MDIST_ERR_ABORTED, "aborted"));
     throw Failure(MDIST_ERR_ABORTED,
                   text("an earlier failure ended all collectives of this strategy: ", first.message()))
         .replica(first.replica())
@@ -80,7 +85,20 @@ void Job::require_sound() const {
 }
 
 void Job::check_health() const {
-    if (group_.failed()) throw group_.cause().value_or(Failure(MDIST_ERR_ABORTED, "aborted"));
+    if (const auto cause = end_of_collectives()) throw Failure(*cause);
+}
+
+std::optional<Failure> Job::end_of_collectives() const {
+    const std::lock_guard lock(meeting_mutex_);
+    if (!meeting_->group.failed()) return std::nullopt;
+    return meeting_->group.cause().value_or(Failure(MDIST_ERR_ABORTED, "aborted"));
+}
+
+Failure Job::of_old_generation(const char *what, uint32_t generation) const {
+    return Failure(MDIST_ERR_FAILED_PRECONDITION,
+                   text(what, " belongs to generation ", generation, " of the job, which is now at generation ",
+                        generation_, ". Make a new one after mdist_regroup"))
+        .reason("old_generation");
 }
 
 void Job::require_open() const {
@@ -144,13 +162,13 @@ void Job::drop_unused() noexcept {
 }
 
 void Job::fail_workers(const char *function, const Failure &failure) noexcept {
-    if (worker_count() == 1 || group_.failed()) return;
+    if (worker_count() == 1 || group().failed()) return;
     try {
         Failure told = Failure(failure).about(function);
         if (told.operation().empty()) std::move(told).operation(function);
-        group_.fail(told);
+        group().fail(told);
     } catch (const std::exception &) {
-        group_.fail(failure);
+        group().fail(failure);
     }
 }
 
@@ -159,10 +177,13 @@ void Job::abort() noexcept {
 }
 
 void Job::fail(const char *sentence, const char *reason) noexcept {
-    try {
-        group_.fail(Failure(MDIST_ERR_ABORTED, sentence).reason(reason));
-    } catch (const std::bad_alloc &) {
-        group_.fail(Failure(MDIST_ERR_ABORTED, "aborted"));
+    {
+        const std::lock_guard lock(meeting_mutex_);
+        try {
+            group().fail(Failure(MDIST_ERR_ABORTED, sentence).reason(reason));
+        } catch (const std::bad_alloc &) {
+            group().fail(Failure(MDIST_ERR_ABORTED, "aborted"));
+        }
     }
     changes_.advance();
 }
@@ -181,12 +202,13 @@ void Job::stop_if_free() noexcept {
         if (busy_ || open_runs_ != 0 || !team_) return;
         team = std::move(team_);
     }
-    mail_->leave();
+    meeting_->mail->leave();
     if (workers_) workers_->leave();
     {
         const std::lock_guard groups_lock(groups_mutex_);
         for (const auto &workers : group_workers_) workers->leave();
     }
+    if (elastic_membership_) elastic_membership_->leave();
     stopped();
 }
 

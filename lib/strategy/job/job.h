@@ -5,12 +5,17 @@
 // One thread at a time uses a job: the one that holds the Turn (turn.h). During a run the replicas borrow the turn, and
 // during a merge the merge function borrows it. A run opened by mdist_run_begin (steps/open_runs.h) holds the turn
 // without a thread. abort(), closing and the const functions do not need the turn.
+//
+// An elastic job has generations, one after another (elastic_job.cpp). With each, the members below that belong to a
+// generation are made anew, at the same addresses. Only abort(), closing and check_health() may run meanwhile.
 #pragma once
 
 #include "comm/operation_queue.h"
+#include "cluster/elastic_settings.h"
 #include "comm/packs.h"
 #include "device/device.h"
 #include "device/memory_source.h"
+#include "membership/elastic/elastic_membership.h"
 #include "reduce/spans.h"
 #include "strategy/job/links.h"
 #include "strategy/job/team.h"
@@ -19,6 +24,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +47,16 @@ struct View {
 /// What the C API keeps with an object: its handle.
 struct Attachment {
     virtual ~Attachment() = default;
+};
+
+/// What has memory for each local replica, which must fit the worker's span in the next generation.
+class OfSpan {
+  public:
+    /// Called between two generations. Throws OUT_OF_MEMORY.
+    virtual void span_changed() = 0;
+
+  protected:
+    ~OfSpan() = default;
 };
 
 /// Whether this failure is the normal end of a job with a client (strategy: in_graph).
@@ -68,7 +84,8 @@ class Job : public std::enable_shared_from_this<Job> {
 
     /// Whether each worker has one replica. The result of such a replica is a plain value. In any other job results are
     /// per-replica, even on a worker with only one replica.
-    bool has_one_each() const { return replica_count() == worker_count(); }
+    /// Never in an elastic job, where the number of workers changes.
+    bool has_one_each() const { return replica_count() == worker_count() && !elastic_.on(); }
 
     /// The replicas that values belong to on this thread: the local ones. On the client of an in-graph job they are all
     /// replicas of the job, unless the client does its own part of a command (Context::in_part_of).
@@ -106,14 +123,15 @@ class Job : public std::enable_shared_from_this<Job> {
     /// The replicas' threads, or only the caller's. Valid until the job is closed.
     Team &team() { return *team_; }
 
-    Group &group() { return group_; }
-    Executors &executors() { return executors_; }
+    Group &group() { return meeting_->group; }
+    Executors &executors() { return meeting_->executors; }
     /// The local replicas' GPUs; nullptr on the CPU.
     GpuGroup *gpus() const { return gpus_.get(); }
     /// The operations that the replicas have started.
-    OperationQueue &operations() { return operations_; }
-    /// The messages between replicas.
-    Mail &mail() { return *mail_; }
+    OperationQueue &operations() { return meeting_->operations; }
+    /// The messages between replicas. Ends with the generation.
+    Mail &mail() { return *meeting_->mail; }
+    const std::shared_ptr<Mail> &shared_mail() { return meeting_->mail; }
     /// How reductions of many buffers are split into packs, unless a call says otherwise.
     const Packing &packing() const { return packing_; }
     const LinkSettings &link_settings() const { return link_settings_; }
@@ -133,13 +151,38 @@ class Job : public std::enable_shared_from_this<Job> {
     /// The same, whatever view() covers.
     Workers *other_workers();
     /// How long to wait for other workers: `timeout_ns`, or `communication.timeout` if that is 0.
-    uint64_t timeout_or_own(uint64_t timeout_ns) const { return timeout_ns != 0 ? timeout_ns : group_.timeout(); }
+    uint64_t timeout_or_own(uint64_t timeout_ns) const {
+        return timeout_ns != 0 ? timeout_ns : meeting_->group.timeout();
+    }
+
+    /// What the keys elastic.* say.
+    const ElasticSettings &elastic() const { return elastic_; }
+    /// The number of the elastic job's generation, from 1; 0 in a job of fixed size.
+    uint32_t generation() const { return generation_; }
+    /// Whether this worker is a newcomer that has not entered a generation yet.
+    bool joining() const { return joining_; }
+    /// The elastic job's own; nullptr in a job of fixed size.
+    ElasticMembership *elastic_membership() const { return elastic_membership_.get(); }
+    /// Why the collectives have ended; none if they have not.
+    std::optional<Failure> end_of_collectives() const;
+    /// Drops the workers of the generation, and all that is left of its collectives. Needs the turn.
+    void leave_generation() noexcept;
+    /// Makes the devices, the threads and the collectives of the next generation. Throws what Membership and the links
+    /// throw; then leave_generation() must follow. Needs the turn.
+    void enter_generation(const Generation &next);
+    /// Has it called with each generation, for as long as it lives.
+    void add(const std::shared_ptr<OfSpan> &object);
+    /// Throws FAILED_PRECONDITION (`old_generation`) unless `generation` is that of the job. `what`: "the group".
+    void require_generation(uint32_t generation, const char *what) const {
+        if (generation != generation_) throw of_old_generation(what, generation);
+    }
 
     /// Throws FAILED_PRECONDITION if a collective or merge inside a step cannot work (executor `caller`).
     void require_concurrent(const char *function) const {
         if (!concurrent_ && local_replica_count() != 1) throw not_concurrent(function);
     }
     /// Throws ABORTED, with the first cause, if all collectives have ended.
+    /// Throws FAILED_PRECONDITION (`joining`) if this worker is a newcomer.
     void require_sound() const;
     /// Throws the first cause itself if all collectives have ended.
     void check_health() const;
@@ -166,7 +209,20 @@ class Job : public std::enable_shared_from_this<Job> {
   private:
     friend class Turn;
 
+    /// The place where the local replicas meet. Made anew for each generation.
+    struct MeetingPlace {
+        MeetingPlace(uint32_t parties, uint64_t timeout_ns);
+        Group group;
+        Executors executors{group};
+        OperationQueue operations{executors};
+        std::shared_ptr<Mail> mail; // works of messages keep it
+    };
+
     void join(const Config &config);
+    void join_elastic(const Config &config);
+    void make_team();
+    void watch_workers();
+    Failure of_old_generation(const char *what, uint32_t generation) const;
     void choose_reducer(const Config &config, uint32_t workers);
     void gather_gpus();
     void choose_nccl(const Config &config);
@@ -177,17 +233,19 @@ class Job : public std::enable_shared_from_this<Job> {
     /// Called when the job is closed and no thread has the turn: drop all references to this job.
     virtual void stopped() noexcept {}
 
-    const std::vector<std::shared_ptr<Device>> devices_;
+    const ElasticSettings elastic_;
+    std::vector<std::shared_ptr<Device>> devices_;
     const bool concurrent_;
     const bool in_graph_;
     const Packing packing_;
     const LinkSettings link_settings_;
+    std::unique_ptr<ElasticMembership> elastic_membership_;
+    uint32_t generation_ = 0;
+    bool joining_ = false;
     uint32_t worker_ = 0;
     Spans spans_;
-    Group group_;
-    Executors executors_{group_};
-    OperationQueue operations_{executors_};
-    const std::unique_ptr<Mail> mail_;
+    mutable std::mutex meeting_mutex_; // held while another thread uses meeting_, or it is made anew
+    std::optional<MeetingPlace> meeting_;
     EventCount changes_;
     std::shared_ptr<MemorySource> memory_;
     std::vector<std::string> device_names_; // of an in-graph job, by replica id
@@ -199,6 +257,7 @@ class Job : public std::enable_shared_from_this<Job> {
     std::vector<std::weak_ptr<ReplicaGroup>> groups_;
     std::atomic<bool> has_groups_{false};
     std::vector<std::shared_ptr<Workers>> group_workers_;
+    std::vector<std::weak_ptr<OfSpan>> of_span_; // of an elastic job
 
     std::atomic<bool> busy_{false};      // some thread or open run has the turn
     std::atomic<uint32_t> open_runs_{0}; // nested, counted

@@ -2,10 +2,12 @@
 #include "strategy/job/form.h"
 
 #include "cluster/config.h"
+#include "cluster/elastic_settings.h"
 #include "cluster/secret_file.h"
 #include "cluster/settle_store.h"
 #include "comm/call/bad_message.h"
 #include "comm/workers/workers.h"
+#include "membership/elastic/elastic_membership.h"
 #include "membership/secret.h"
 #include "strategy/job/links.h"
 #include "util/log.h"
@@ -28,20 +30,20 @@ bool may_be_uneven() {
 
 /// What must be the same on all workers, line by line. Workers that differ here would compute different results or wait
 /// forever.
-std::string agreement_of(const Config &config, uint32_t local_replicas, mdist_device_kind_t kind) {
-    const std::string replicas = may_be_uneven() ? "any" : text(local_replicas);
+std::string agreement_of(const Config &config, const std::string &replicas, mdist_device_kind_t kind) {
     std::string lines =
         text("libmdist = ", MDIST_VERSION, "\nreplicas on each worker = ", replicas,
              "\ndevices = ", kind == MDIST_DEVICE_GPU ? "gpu" : "cpu",
              "\nstrategy = ", config.text("strategy") == "in_graph" ? "in_graph" : "multi_worker", "\n");
     for (const char *key :
          {"communication.implementation", "cross_device_ops", "communication.checksum", "communication.bytes_per_pack",
-          "communication.num_packs", "data.auto_shard_policy", "data.order"})
+          "communication.num_packs", "data.auto_shard_policy", "data.order", "elastic.replicas", "elastic.copies",
+          "elastic.max_losses_per_commit"})
         lines += text(key, " = ", config.text(key), "\n");
     return lines;
 }
 
-MembershipOptions options_of(const Config &config, const Resolved &resolved, uint32_t local_replicas,
+MembershipOptions options_of(const Config &config, const Resolved &resolved, const std::string &replicas,
                              mdist_device_kind_t kind) {
     MembershipOptions options;
     options.rank = resolved.rank;
@@ -52,7 +54,7 @@ MembershipOptions options_of(const Config &config, const Resolved &resolved, uin
     options.restart = resolved.restart;
     options.secret = read_secret(config);
     if (options.secret.empty()) options.secret = resolved.secret;
-    options.agreement = agreement_of(config, local_replicas, kind);
+    options.agreement = agreement_of(config, replicas, kind);
     options.names = resolved.names;
     options.join_timeout_ns = config.duration_ns("communication.join_timeout");
     options.heartbeat_timeout_ns = config.duration_ns("communication.heartbeat_timeout");
@@ -97,12 +99,40 @@ void warn_without_secret(const MembershipOptions &options) {
                                  : "This build of libmdist cannot use one: build it with libsodium");
 }
 
+/// The id that the launcher has given this process, by which it tells the store that the process has ended. 0: none.
+WorkerId worker_id_of(const Environment &environment) {
+    const auto given = environment.get("MDIST_WORKER_ID");
+    if (!given) return 0;
+    WorkerId id = 0;
+    const char *const end = given->data() + given->size();
+    if (std::from_chars(given->data(), end, id).ptr != end || id == 0)
+        throw Failure(MDIST_ERR_CONFIG, text("MDIST_WORKER_ID is \"", *given, "\"; it must be a number from 1"))
+            .reason("bad_value");
+    return id;
+}
+
 } // namespace
+
+std::unique_ptr<ElasticMembership> join_elastic_job(const Config &config, Resolved resolved,
+                                                    const ElasticSettings &settings) {
+    if (resolved.store.empty() || resolved.serves_store || resolved.store_by_pmi)
+        throw Failure(MDIST_ERR_CONFIG,
+                      text("elastic.replicas is ", settings.replicas, " (", config.origin("elastic.replicas"),
+                           "), but the job has no store outside of its workers. Start it with `mdist launch`, or serve "
+                           "a store with `mdist store` and set MDIST_STORE, MDIST_STORE_OWNER=launcher, MDIST_RANK and "
+                           "MDIST_SIZE"))
+            .reason("elastic_store");
+    MembershipOptions options = options_of(config, resolved, text("any of ", settings.replicas), MDIST_DEVICE_CPU);
+    options.names.clear(); // ranks change
+    warn_without_secret(options);
+    return std::make_unique<ElasticMembership>(std::move(options), worker_id_of(process_environment()));
+}
 
 std::unique_ptr<Workers> join_workers(const Config &config, Resolved resolved, uint32_t local_replicas,
                                       mdist_device_kind_t kind, const LinkSettings &settings) {
     settle_store(resolved, process_environment(), config.duration_ns("communication.join_timeout"), new_secret(config));
-    MembershipOptions options = options_of(config, resolved, local_replicas, kind);
+    const std::string replicas = may_be_uneven() ? "any" : text(local_replicas);
+    MembershipOptions options = options_of(config, resolved, replicas, kind);
     warn_without_secret(options);
     auto membership = std::make_unique<Membership>(std::move(options));
     try {

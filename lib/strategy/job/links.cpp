@@ -40,6 +40,7 @@ class Links {
           is_job_(ranks == nullptr),
           wanted_(settings.implementation),
           checksums_(settings.checksums),
+          lends_memory_(settings.lends_memory && ranks == nullptr), // memory is given out by the job
           timeout_ns_(settings.timeout_ns),
           spans_(spans),
           ranks_(ranks != nullptr ? *ranks : all_ranks(membership)),
@@ -80,7 +81,7 @@ class Links {
     /// Links to the workers of this host.
     void share_memory() {
         ShmSizes sizes = ShmSizes::for_workers(count());
-        if (!is_job()) sizes.arena_bytes = 0; // memory is given out by the job
+        if (!lends_memory_) sizes.arena_bytes = 0;
         auto mates = std::make_shared<ShmMates>(self_, sizes, threads_, is_job() ? std::vector<uint32_t>() : ranks_);
         const std::vector<std::string> opened = exchange(mates->open(exchange(mates->offer())));
         mates->settle(opened);
@@ -99,7 +100,7 @@ class Links {
         }
         if (!mates->all_share()) return;
         shared_ = std::make_unique<ShmGroup>(mates, bell_, spans_);
-        if (is_job()) memory_ = ShmArena::of(*mates);
+        if (lends_memory_) memory_ = ShmArena::of(*mates);
     }
 
     /// Links to all workers without a link.
@@ -191,6 +192,7 @@ class Links {
     const bool is_job_;
     const std::string_view wanted_;
     const bool checksums_;
+    const bool lends_memory_;
     const uint64_t timeout_ns_;
     const Spans &spans_;
     const std::vector<uint32_t> ranks_;

@@ -16,6 +16,7 @@ struct LinkSettings {
     std::string implementation; // communication.implementation
     bool checksums = true;
     uint64_t timeout_ns = 0; // communication.join_timeout
+    bool lends_memory = true; // variables may lie in memory that workers of this host read; it ends with the links
 };
 
 /// Makes links between all workers of the job, or between those of `ranks`. All workers of the job call it together,

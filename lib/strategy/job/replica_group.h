@@ -39,6 +39,8 @@ class ReplicaGroup {
     ReplicaGroup &operator=(const ReplicaGroup &) = delete;
 
     const Job &job() const { return *job_; }
+    /// Of the job, when the group was made. It ends with that.
+    uint32_t generation() const { return generation_; }
     uint32_t size() const { return static_cast<uint32_t>(layout_.ids.size()); }
     /// MDIST_NONE if the replica is not a member.
     uint32_t position_of(uint32_t replica) const;
@@ -66,6 +68,7 @@ class ReplicaGroup {
     void meet(Job &job);
 
     const std::shared_ptr<Job> job_;
+    const uint32_t generation_;
     const GroupLayout layout_;
     const std::string name_;
     std::vector<uint32_t> locals_; // by party

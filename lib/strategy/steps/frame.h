@@ -19,6 +19,7 @@ class Frame {
     explicit Frame(Job &job);
 
     Replica &replica(uint32_t local) { return *replicas_[local]; }
+    uint32_t replica_count() const { return static_cast<uint32_t>(replicas_.size()); }
     std::size_t result_count() const { return result_count_; }
 
     /// `timeout_ns` applies to collectives in the step that have no timeout of their own; 0: the group's.

@@ -74,6 +74,7 @@ class Loop {
     void finish();
 
     const std::shared_ptr<Job> job_;
+    const uint32_t generation_; // of the job; the loop ends with it
     const uint64_t iterations_;
     const ValuePointer initial_;
     const uint64_t initial_fingerprint_;

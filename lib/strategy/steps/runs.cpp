@@ -47,6 +47,7 @@ Frame &Runs::begin(std::vector<ValuePointer> arguments, std::size_t result_count
     job_.require_sound();
     check_arguments(arguments, job_.local_replica_count());
     job_.require_open();
+    if (before_next_ && depth_ == 0) std::exchange(before_next_, nullptr)();
     while (frames_.size() <= depth_) frames_.push_back(std::make_unique<Frame>(job_));
     Frame &frame = *frames_[depth_];
     frame.begin(std::move(arguments), result_count, timeout_ns);
@@ -73,9 +74,15 @@ void Runs::run_frame(Frame &frame, const Step &step) {
     }
 }
 
+void Runs::span_changed() {
+    drop_attachments();
+    frames_.clear();
+    frames_.push_back(std::make_unique<Frame>(job_));
+}
+
 void Runs::drop_attachments() noexcept {
     for (const auto &frame : frames_)
-        for (uint32_t local = 0; local < job_.local_replica_count(); ++local) frame->replica(local).attachment.reset();
+        for (uint32_t local = 0; local < frame->replica_count(); ++local) frame->replica(local).attachment.reset();
 }
 
 void Runs::merge(Replica &replica, const Merge &merge, std::vector<Part> arguments, std::size_t result_count,

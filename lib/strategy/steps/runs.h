@@ -8,6 +8,7 @@
 #include "strategy/steps/frame.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -38,6 +39,11 @@ class Runs {
     /// Ends the innermost run. All replicas have left the group, which can be used again.
     void end(Frame &frame) noexcept;
 
+    /// Makes the replicas anew, for the next generation of an elastic job. Their handles have ended. No run may be open.
+    void span_changed();
+    /// Sets a function to call once, with the turn, before the next run that is in no other begins.
+    void before_next(std::function<void()> call) { before_next_ = std::move(call); }
+
     /// Called when no run can follow: drops what the C API keeps with replicas.
     void drop_attachments() noexcept;
 
@@ -48,6 +54,7 @@ class Runs {
     Job &job_;
     std::vector<std::unique_ptr<Frame>> frames_;
     uint32_t depth_ = 0; // of the next run
+    std::function<void()> before_next_;
 };
 
 } // namespace mdist

@@ -167,6 +167,39 @@ Tensor VariableStore::scratch(uint32_t local, int32_t dtype, const Shape &shape)
     return Tensor::view(scratch.memory.get(), dtype, shape, scratch.memory, devices_[local]->place());
 }
 
+std::vector<std::shared_ptr<Variable>> VariableStore::all() const {
+    std::vector<std::shared_ptr<Variable>> variables;
+    const std::lock_guard lock(mutex_);
+    for (const auto &[name, entry] : variables_)
+        if (auto variable = entry.lock()) variables.push_back(std::move(variable));
+    return variables;
+}
+
+void VariableStore::span_changed(std::vector<std::shared_ptr<Device>> devices) {
+    const std::lock_guard lock(mutex_);
+    devices_ = std::move(devices);
+    scratch_.clear();
+    scratch_.resize(devices_.size());
+    cached_reads_.clear();
+    for (auto &[dtype, arena] : arenas_) {
+        if (arena.regions.size() > devices_.size()) arena.regions.resize(devices_.size());
+        while (arena.regions.size() < devices_.size()) {
+            arena.regions.push_back(std::make_unique<Region>(source_));
+            arena.regions.back()->commit(arena.layout.used());
+        }
+    }
+}
+
+std::vector<Tensor> VariableStore::copies_at(std::size_t offset, int32_t dtype, const Shape &shape) const {
+    std::vector<Tensor> copies;
+    const std::lock_guard lock(mutex_);
+    const Arena &arena = arenas_.at(dtype);
+    for (std::size_t local = 0; local < devices_.size(); ++local)
+        copies.push_back(
+            Tensor::view(arena.regions[local]->base() + offset, dtype, shape, Memory(), devices_[local]->place()));
+    return copies;
+}
+
 mdist_buffer_t VariableStore::arena(int32_t dtype, uint32_t local) const {
     const std::lock_guard lock(mutex_);
     const auto found = arenas_.find(dtype);

@@ -75,6 +75,14 @@ class VariableStore {
     /// valid only until the next call. Called by that replica's thread.
     Tensor scratch(uint32_t local, int32_t dtype, const Shape &shape);
 
+    /// All variables that find() can return, by name.
+    std::vector<std::shared_ptr<Variable>> all() const;
+    /// Gives all variables memory on these devices, in the place of the former ones, at the same offsets. New copies are
+    /// zero. Call Variable::span_changed() of each afterwards. For the next generation of an elastic job.
+    void span_changed(std::vector<std::shared_ptr<Device>> devices);
+    /// The copies at an offset on all devices.
+    std::vector<Tensor> copies_at(std::size_t offset, int32_t dtype, const Shape &shape) const;
+
     /// The arena of one replica and dtype as a buffer; 0 elements if no variable has that dtype.
     mdist_buffer_t arena(int32_t dtype, uint32_t local) const;
 

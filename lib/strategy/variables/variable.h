@@ -73,6 +73,8 @@ class Variable {
     void check_assignment(int32_t assign, const Value &value, uint32_t replicas) const;
     /// Assigns to one copy, in update context.
     void assign_copy(uint32_t local, int32_t assign, const Value &value);
+    /// Its copies have moved: the job has another generation.
+    void span_changed() { copies_ = store_->copies_at(offset_, spec_.dtype, spec_.shape); }
     /// Reads outside of steps. If the client calls it, this is a command.
     Tensor read(uint64_t timeout_ns) const;
     /// Copies the chief's first copy to all copies of all workers. All workers call it, by `kind`.

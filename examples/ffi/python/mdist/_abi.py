@@ -278,6 +278,18 @@ class ReadOptions(Structure):
     ]
 
 
+class Change(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("generation", c_uint32),
+        ("step", c_uint64),
+        ("worker", c_uint32),
+        ("worker_count", c_uint32),
+        ("first_replica_id", c_uint32),
+        ("local_replica_count", c_uint32),
+    ]
+
+
 class GradientsOptions(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -358,6 +370,8 @@ FetchFn = CFUNCTYPE(c_int32, POINTER(Tensor), c_void_pp, c_void_p)
 MapFn = CFUNCTYPE(c_int32, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t, c_void_p)
 GenerateFn = CFUNCTYPE(c_int32, c_uint64, POINTER(Tensor), c_size_t, c_void_pp, c_void_p)
 FilterFn = CFUNCTYPE(c_int32, POINTER(Tensor), c_size_t, POINTER(c_int32), c_void_p)
+BlobSaveFn = CFUNCTYPE(c_int32, c_uint32, c_void_p, c_size_t, c_void_p)
+BlobRestoreFn = CFUNCTYPE(c_int32, c_uint32, c_void_p, c_size_t, c_void_p)
 DatasetFn = CFUNCTYPE(c_int32, POINTER(InputContext), c_void_pp, c_void_p)
 LogFn = CFUNCTYPE(None, c_int32, c_char_p, c_size_t, c_void_p)
 LoopFn = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_void_p)
@@ -497,6 +511,13 @@ FUNCTIONS = {
     "mdist_buffer_from_dlpack_versioned": (c_int32, [c_void_p, POINTER(Buffer), c_void_pp]),
     "mdist_value_to_dlpack": (c_int32, [c_void_p, c_size_t, c_void_pp, c_void_pp]),
     "mdist_value_to_dlpack_versioned": (c_int32, [c_void_p, c_size_t, c_void_pp, c_void_pp]),
+    "mdist_commit": (c_int32, [c_void_p, c_uint64, POINTER(CallOptions), c_void_pp]),
+    "mdist_regroup": (c_int32, [c_void_p, POINTER(Change), POINTER(CallOptions), c_void_pp]),
+    "mdist_membership_changed": (c_int32, [c_void_p, POINTER(c_int32), POINTER(CallOptions), c_void_pp]),
+    "mdist_strategy_is_joining": (c_int32, [c_void_p]),
+    "mdist_blob_create": (c_int32, [c_void_p, c_char_p, c_size_t, BlobSaveFn, BlobRestoreFn, c_void_p, FreeFn,
+        c_void_pp, c_void_pp]),
+    "mdist_blob_destroy": (None, [c_void_p]),
     "mdist_gpu_count": (c_int32, [POINTER(c_uint32), c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_replica_stream": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_replica_use_stream": (c_int32, [c_void_p, c_void_p, c_void_pp]),
@@ -578,6 +599,8 @@ FUNCTIONS = {
     "mdist_merge_begin": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, POINTER(CallOptions), c_void_pp]),
     "mdist_merge_end": (c_int32, [c_void_p, c_int32, c_void_pp, POINTER(Tensor), c_size_t, c_void_pp]),
     "mdist_store_create": (c_int32, [c_char_p, c_uint32, c_char_p, c_uint32, c_char_p, c_void_pp, c_void_pp]),
+    "mdist_store_create_elastic": (c_int32, [c_char_p, c_void_p, c_char_p, c_char_p, c_void_pp, c_void_pp]),
+    "mdist_store_worker_ended": (c_int32, [c_void_p, c_uint64, c_void_pp]),
     "mdist_store_address": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_store_restart": (c_int32, [c_void_p, c_uint32, c_uint32, c_void_pp]),
     "mdist_store_progress": (c_int32, [c_void_p, POINTER(c_uint32), c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
@@ -672,13 +695,14 @@ FUNCTIONS = {
 }
 
 __all__ = [
-    "Aggregation", "Assign", "Buffer", "CallDescription", "CallKind", "CallOptions", "ClusterInfo", "CombineFn",
-    "Compression", "ConfigKey", "DatasetFn", "DeviceKind", "Dtype", "ElementFn", "FOREVER", "FUNCTIONS", "FetchFn",
-    "FilterFn", "FreeFn", "GENERATOR_ANY_THREAD", "GenerateFn", "GradientsFlags", "GradientsOptions", "INPUT_NO_SPLIT",
-    "INPUT_PLACE_ON_DEVICE", "INPUT_WHOLE_STEPS", "Implementation", "InputContext", "InputOptions", "LATEST", "LogFn",
-    "LogLevel", "LoopFn", "MAP_UNORDERED", "MAX_RANK", "MapFn", "MapOptions", "MergeFn", "NONE", "OPERATOR_MAX_BYTES",
-    "OnCorrupt", "PreemptionOptions", "PreemptionVerdict", "RESTORE_PARTIAL", "ROWS", "ReadOptions", "ReduceOp",
-    "ReplicationMode", "RestoreOptions", "SHARD_HINT", "ShardPolicy", "Status", "StepFn", "Synchronization", "TaskInfo",
-    "TaskType", "Tensor", "UNKNOWN", "Uneven", "UpdateFn", "VERSION", "VERSION_MAJOR", "VERSION_MINOR", "VERSION_PATCH",
-    "ValueFn", "ValueKind", "VariableOptions", "WorkDoneFn", "c_void_pp",
+    "Aggregation", "Assign", "BlobRestoreFn", "BlobSaveFn", "Buffer", "CallDescription", "CallKind", "CallOptions",
+    "Change", "ClusterInfo", "CombineFn", "Compression", "ConfigKey", "DatasetFn", "DeviceKind", "Dtype", "ElementFn",
+    "FOREVER", "FUNCTIONS", "FetchFn", "FilterFn", "FreeFn", "GENERATOR_ANY_THREAD", "GenerateFn", "GradientsFlags",
+    "GradientsOptions", "INPUT_NO_SPLIT", "INPUT_PLACE_ON_DEVICE", "INPUT_WHOLE_STEPS", "Implementation",
+    "InputContext", "InputOptions", "LATEST", "LogFn", "LogLevel", "LoopFn", "MAP_UNORDERED", "MAX_RANK", "MapFn",
+    "MapOptions", "MergeFn", "NONE", "OPERATOR_MAX_BYTES", "OnCorrupt", "PreemptionOptions", "PreemptionVerdict",
+    "RESTORE_PARTIAL", "ROWS", "ReadOptions", "ReduceOp", "ReplicationMode", "RestoreOptions", "SHARD_HINT",
+    "ShardPolicy", "Status", "StepFn", "Synchronization", "TaskInfo", "TaskType", "Tensor", "UNKNOWN", "Uneven",
+    "UpdateFn", "VERSION", "VERSION_MAJOR", "VERSION_MINOR", "VERSION_PATCH", "ValueFn", "ValueKind", "VariableOptions",
+    "WorkDoneFn", "c_void_pp",
 ]

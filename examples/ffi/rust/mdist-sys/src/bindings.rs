@@ -4360,6 +4360,287 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
+#[doc = " What has changed with a regroup. Set struct_size before the call."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_change {
+    pub struct_size: u32,
+    pub generation: u32,
+    pub step: u64,
+    pub worker: u32,
+    pub worker_count: u32,
+    pub first_replica_id: u32,
+    pub local_replica_count: u32,
+}
+#[test]
+fn bindgen_test_layout_mdist_change() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_change>(),
+        32usize,
+        concat!("Size of: ", stringify!(mdist_change))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_change>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_change))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_change>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_change),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_generation() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_change>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).generation) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_change),
+                "::",
+                stringify!(generation)
+            )
+        );
+    }
+    test_field_generation();
+    fn test_field_step() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_change>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).step) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_change),
+                "::",
+                stringify!(step)
+            )
+        );
+    }
+    test_field_step();
+    fn test_field_worker() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_change>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).worker) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_change),
+                "::",
+                stringify!(worker)
+            )
+        );
+    }
+    test_field_worker();
+    fn test_field_worker_count() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_change>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).worker_count) as usize - ptr as usize
+            },
+            20usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_change),
+                "::",
+                stringify!(worker_count)
+            )
+        );
+    }
+    test_field_worker_count();
+    fn test_field_first_replica_id() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_change>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).first_replica_id) as usize - ptr as usize
+            },
+            24usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_change),
+                "::",
+                stringify!(first_replica_id)
+            )
+        );
+    }
+    test_field_first_replica_id();
+    fn test_field_local_replica_count() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_change>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).local_replica_count) as usize - ptr as usize
+            },
+            28usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_change),
+                "::",
+                stringify!(local_replica_count)
+            )
+        );
+    }
+    test_field_local_replica_count();
+}
+#[doc = " What has changed with a regroup. Set struct_size before the call."]
+pub type mdist_change_t = mdist_change;
+extern "C" {
+    #[doc = " Keeps a copy of the state in memory, for mdist_regroup to go back to."]
+    #[doc = ""]
+    #[doc = " The library makes the first commit itself, before the first run, with step 0 and all iterators at their beginning. A"]
+    #[doc = " program that has taken more elements by then calls mdist_commit before its first run instead."]
+    #[doc = ""]
+    #[doc = " A new commit takes the place of the one before as soon as all workers have it. What belongs to one replica"]
+    #[doc = " (sync-on-read variables, blobs) also goes to `elastic.copies` other workers. Mirrored variables must be equal on all"]
+    #[doc = " replicas."]
+    #[doc = ""]
+    #[doc = " Errors:"]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION: the job is not elastic (reason `not_elastic`), or this worker is a newcomer"]
+    #[doc = "   (`joining`)."]
+    #[doc = " - MDIST_ERR_MISMATCH: the workers have not created the same, or pass other steps."]
+    #[doc = " - MDIST_ERR_CALLBACK: a blob's function failed."]
+    #[doc = " - As mdist_all_reduce, if workers are lost. Then mdist_regroup restores this commit or the one before."]
+    #[doc = " @param step  number of steps done so far, or any other number that tells the program where to go on; the same on all"]
+    #[doc = "              workers"]
+    #[doc = " @thread one at a time per strategy, outside of steps and merges   @blocks for the other workers"]
+    #[doc = " @collective all workers   @calls-back the blobs' save functions   @since 0.2"]
+    pub fn mdist_commit(
+        strategy: *mut mdist_strategy_t,
+        step: u64,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Forms the next generation of the job, and restores the newest commit of which all is left."]
+    #[doc = ""]
+    #[doc = " Call it when a call has failed because of a lost worker, when mdist_membership_changed says so, and on a newcomer"]
+    #[doc = " before its first step. It returns when all workers of the generation have restored the commit and made it anew. If"]
+    #[doc = " workers are lost meanwhile, it begins again."]
+    #[doc = ""]
+    #[doc = " Errors:"]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION: the job is not elastic (`not_elastic`), a run or merge is open, or what failed was"]
+    #[doc = "   no loss of a worker (`not_a_loss`)."]
+    #[doc = " - MDIST_ERR_DATA_LOSS, `replica_lost`: the state of some replicas is lost. The message names them."]
+    #[doc = " - MDIST_ERR_ABORTED, `old_generation`: the job goes on without this worker, which was silent too long. `no_store`:"]
+    #[doc = "   the store cannot be reached. `unreachable`: the worker cannot connect with the others. `no_commit`: there was no"]
+    #[doc = "   commit yet."]
+    #[doc = " - MDIST_ERR_TIMEOUT, `too_few_workers`: fewer than `elastic.min_workers` came within `elastic.wait`."]
+    #[doc = " - MDIST_ERR_MISMATCH, `different_program`: this newcomer has not created what the job has."]
+    #[doc = " - Reason `too_many_losses`: more than `elastic.max_losses_per_commit` losses without a new commit."]
+    #[doc = " After any of them but MDIST_ERR_FAILED_PRECONDITION this worker is out of the job."]
+    #[doc = " @param change   receives what has changed; may be NULL"]
+    #[doc = " @param options  their timeout_ns limits each wait for the next generation; 0: `communication.join_timeout`"]
+    #[doc = " @thread one at a time per strategy, outside of steps and merges; meanwhile other threads may call only"]
+    #[doc = " mdist_strategy_abort, mdist_strategy_check_health and mdist_strategy_destroy"]
+    #[doc = " @blocks for the other workers   @collective all workers   @calls-back the blobs' restore functions, and those of"]
+    #[doc = " datasets   @since 0.2"]
+    pub fn mdist_regroup(
+        strategy: *mut mdist_strategy_t,
+        change: *mut mdist_change_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Tells whether newcomers wait and the job has room for them. All workers get the same answer."]
+    #[doc = ""]
+    #[doc = " Then call mdist_commit and mdist_regroup."]
+    #[doc = ""]
+    #[doc = " Errors: as mdist_commit."]
+    #[doc = " @param changed  receives 1 or 0"]
+    #[doc = " @thread one at a time per strategy, outside of steps and merges   @blocks for the other workers"]
+    #[doc = " @collective all workers   @calls-back never   @since 0.2"]
+    pub fn mdist_membership_changed(
+        strategy: *mut mdist_strategy_t,
+        changed: *mut i32,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Returns 1 if this worker is a newcomer to an elastic job that is at work, and has not called mdist_regroup yet."]
+    #[doc = ""]
+    #[doc = " Until then, what it creates is not compared with the other workers, and runs and collectives fail with"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `joining`. It must create what the others have created, in the same order."]
+    #[doc = " Returns 0 for any other strategy, and for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_strategy_is_joining(strategy: *const mdist_strategy_t) -> i32;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_blob {
+    _unused: [u8; 0],
+}
+pub type mdist_blob_t = mdist_blob;
+#[doc = " Copies the state of a replica to @p to. Returns 0; anything else is a failure."]
+pub type mdist_blob_save_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        replica_id: u32,
+        to: *mut ::std::os::raw::c_void,
+        bytes: usize,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+#[doc = " Takes the state of a replica back from @p from. Returns 0; anything else is a failure."]
+pub type mdist_blob_restore_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        replica_id: u32,
+        from: *const ::std::os::raw::c_void,
+        bytes: usize,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+extern "C" {
+    #[doc = " Registers state that the program has for each replica, such as a random generator, so that commits keep it."]
+    #[doc = ""]
+    #[doc = " mdist_commit calls @p save once for each local replica, and mdist_regroup calls @p restore, on the thread that called"]
+    #[doc = " them. All workers register the same blobs. In a job of fixed size nothing calls them."]
+    #[doc = ""]
+    #[doc = " Errors: MDIST_ERR_INVALID_ARGUMENT, among others for a name that a living blob has."]
+    #[doc = " @param name            unique within the strategy"]
+    #[doc = " @param bytes           size of the state of one replica"]
+    #[doc = " @param free_user_data  called when the blob is gone, or at once if this fails; may be NULL"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back free_user_data   @since 0.2"]
+    pub fn mdist_blob_create(
+        strategy: *mut mdist_strategy_t,
+        name: *const ::std::os::raw::c_char,
+        bytes: usize,
+        save: mdist_blob_save_fn,
+        restore: mdist_blob_restore_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        free_user_data: mdist_free_fn,
+        out: *mut *mut mdist_blob_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a blob: later commits do not keep it. All workers destroy it between the same two commits. NULL is ignored."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back free_user_data   @since 0.2"]
+    pub fn mdist_blob_destroy(blob: *mut mdist_blob_t);
+}
 extern "C" {
     #[doc = " Counts the GPUs that this process can use, and describes them in words. If there are none, the text says why: the"]
     #[doc = " library has no module for them, there is no driver, or there is no card. Having none is no error."]
@@ -5930,6 +6211,38 @@ extern "C" {
         restart: u32,
         secret: *const ::std::os::raw::c_char,
         out: *mut *mut mdist_store_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Creates a store for an elastic job (elastic.h)."]
+    #[doc = ""]
+    #[doc = " It decides which workers make up each generation of the job, so it must not end before the job does. Give it the same"]
+    #[doc = " keys `elastic.*` and `communication.heartbeat_timeout` as the workers."]
+    #[doc = ""]
+    #[doc = " Errors: as mdist_store_create, and MDIST_ERR_CONFIG if `elastic.replicas` is not set, or the keys contradict each"]
+    #[doc = " other."]
+    #[doc = " @param config  NULL: a new one, loaded from the environment"]
+    #[doc = " @thread any   @blocks on the resolution of the host's name, up to 10 s   @collective no   @calls-back never"]
+    #[doc = " @since 0.2"]
+    pub fn mdist_store_create_elastic(
+        address: *const ::std::os::raw::c_char,
+        config: *const mdist_config_t,
+        job: *const ::std::os::raw::c_char,
+        secret: *const ::std::os::raw::c_char,
+        out: *mut *mut mdist_store_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Tells the store of an elastic job that the process of a worker has ended."]
+    #[doc = ""]
+    #[doc = " Without it, the store waits for a worker that was killed until that was silent for `communication.heartbeat_timeout`."]
+    #[doc = " @param id  the number in the worker's variable MDIST_WORKER_ID, which the launcher chose at random"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_store_worker_ended(
+        store: *mut mdist_store_t,
+        id: u64,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }

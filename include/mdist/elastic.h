@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Elastic: a job that goes on when it loses or gains workers, with the same results.
+ *
+ * Example, the training loop of an elastic job (key `elastic.replicas`, docs/elastic.md). Here the job has not lost
+ * anybody:
+ *
+ *     mdist_change_t change = {sizeof change, 0, 0, 0, 0, 0, 0};
+ *     uint64_t at = 0;
+ *     if (mdist_strategy_is_joining(strategy)) { // a newcomer to a job that is at work
+ *         mdist_regroup(strategy, &change, NULL, &error);
+ *         at = change.step;
+ *     }
+ *     while (at < 3) {
+ *         if (mdist_run(strategy, step, &at, NULL, 0, NULL, 0, NULL, &error) == MDIST_OK) {
+ *             ++at;
+ *             mdist_commit(strategy, at, NULL, NULL); // in a job of fixed size this fails with FAILED_PRECONDITION
+ *             continue;
+ *         }
+ *         mdist_error_destroy(error);
+ *         error = NULL;
+ *         if (mdist_regroup(strategy, &change, NULL, &error) != MDIST_OK) break;
+ *         at = change.step;
+ *     }
+ *
+ * The number of replicas stays the same for the life of the job, the number of workers does not. Sums follow one tree
+ * over replica ids, so results do not depend on which worker has which replica. If the step depends only on its replica
+ * id, its input, the variables and the blobs, the training ends in the same bits as without any loss.
+ *
+ * mdist_commit keeps a copy of the state in memory: of all variables, of the positions of iterators over distributed
+ * datasets, and of the blobs. When a worker is lost, calls of the others fail, as in any job. They then call
+ * mdist_regroup. It forms the next *generation* of the job, of the workers that are left and those that have come,
+ * deals the replicas out to them, and restores the commit.
+ *
+ * After mdist_regroup:
+ * - The strategy, variables, datasets, iterators, checkpoints, gradients and blobs go on.
+ * - Groups, calls, works and loops have ended: using one fails with MDIST_ERR_FAILED_PRECONDITION, reason
+ *   `old_generation`. Destroy them.
+ * - Values keep their tensors, but a per-replica value has one for each replica that the worker had. Make new ones.
+ * - Addresses of variables have changed, and so have the worker's rank and its local replicas.
+ */
+#ifndef MDIST_ELASTIC_H
+#define MDIST_ELASTIC_H
+
+#include <mdist/strategy.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What has changed with a regroup. Set struct_size before the call. */
+typedef struct mdist_change {
+    uint32_t struct_size;         /* sizeof(mdist_change_t) as you were compiled */
+    uint32_t generation;          /* of the job, from 1 */
+    uint64_t step;                /* that mdist_commit was given for the commit that was restored; 0 for the first */
+    uint32_t worker;              /* this worker's rank */
+    uint32_t worker_count;
+    uint32_t first_replica_id;    /* of this worker */
+    uint32_t local_replica_count;
+} mdist_change_t;
+
+/**
+ * Keeps a copy of the state in memory, for mdist_regroup to go back to.
+ *
+ * The library makes the first commit itself, before the first run, with step 0 and all iterators at their beginning. A
+ * program that has taken more elements by then calls mdist_commit before its first run instead.
+ *
+ * A new commit takes the place of the one before as soon as all workers have it. What belongs to one replica
+ * (sync-on-read variables, blobs) also goes to `elastic.copies` other workers. Mirrored variables must be equal on all
+ * replicas.
+ *
+ * Errors:
+ * - MDIST_ERR_FAILED_PRECONDITION: the job is not elastic (reason `not_elastic`), or this worker is a newcomer
+ *   (`joining`).
+ * - MDIST_ERR_MISMATCH: the workers have not created the same, or pass other steps.
+ * - MDIST_ERR_CALLBACK: a blob's function failed.
+ * - As mdist_all_reduce, if workers are lost. Then mdist_regroup restores this commit or the one before.
+ * @param step  number of steps done so far, or any other number that tells the program where to go on; the same on all
+ *              workers
+ * @thread one at a time per strategy, outside of steps and merges   @blocks for the other workers
+ * @collective all workers   @calls-back the blobs' save functions   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_commit(mdist_strategy_t *strategy, uint64_t step, const mdist_call_options_t *options,
+                                      mdist_error_t **error);
+
+/**
+ * Forms the next generation of the job, and restores the newest commit of which all is left.
+ *
+ * Call it when a call has failed because of a lost worker, when mdist_membership_changed says so, and on a newcomer
+ * before its first step. It returns when all workers of the generation have restored the commit and made it anew. If
+ * workers are lost meanwhile, it begins again.
+ *
+ * Errors:
+ * - MDIST_ERR_FAILED_PRECONDITION: the job is not elastic (`not_elastic`), a run or merge is open, or what failed was
+ *   no loss of a worker (`not_a_loss`).
+ * - MDIST_ERR_DATA_LOSS, `replica_lost`: the state of some replicas is lost. The message names them.
+ * - MDIST_ERR_ABORTED, `old_generation`: the job goes on without this worker, which was silent too long. `no_store`:
+ *   the store cannot be reached. `unreachable`: the worker cannot connect with the others. `no_commit`: there was no
+ *   commit yet.
+ * - MDIST_ERR_TIMEOUT, `too_few_workers`: fewer than `elastic.min_workers` came within `elastic.wait`.
+ * - MDIST_ERR_MISMATCH, `different_program`: this newcomer has not created what the job has.
+ * - Reason `too_many_losses`: more than `elastic.max_losses_per_commit` losses without a new commit.
+ * After any of them but MDIST_ERR_FAILED_PRECONDITION this worker is out of the job.
+ * @param change   receives what has changed; may be NULL
+ * @param options  their timeout_ns limits each wait for the next generation; 0: `communication.join_timeout`
+ * @thread one at a time per strategy, outside of steps and merges; meanwhile other threads may call only
+ * mdist_strategy_abort, mdist_strategy_check_health and mdist_strategy_destroy
+ * @blocks for the other workers   @collective all workers   @calls-back the blobs' restore functions, and those of
+ * datasets   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_regroup(mdist_strategy_t *strategy, mdist_change_t *change,
+                                       const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Tells whether newcomers wait and the job has room for them. All workers get the same answer.
+ *
+ * Then call mdist_commit and mdist_regroup.
+ *
+ * Errors: as mdist_commit.
+ * @param changed  receives 1 or 0
+ * @thread one at a time per strategy, outside of steps and merges   @blocks for the other workers
+ * @collective all workers   @calls-back never   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_membership_changed(mdist_strategy_t *strategy, int32_t *changed,
+                                                  const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Returns 1 if this worker is a newcomer to an elastic job that is at work, and has not called mdist_regroup yet.
+ *
+ * Until then, what it creates is not compared with the other workers, and runs and collectives fail with
+ * MDIST_ERR_FAILED_PRECONDITION, reason `joining`. It must create what the others have created, in the same order.
+ * Returns 0 for any other strategy, and for a bad handle.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
+ */
+MDIST_API int32_t mdist_strategy_is_joining(const mdist_strategy_t *strategy);
+
+typedef struct mdist_blob mdist_blob_t;
+
+/** Copies the state of a replica to @p to. Returns 0; anything else is a failure. */
+typedef int32_t (*mdist_blob_save_fn)(uint32_t replica_id, void *to, size_t bytes, void *user_data);
+/** Takes the state of a replica back from @p from. Returns 0; anything else is a failure. */
+typedef int32_t (*mdist_blob_restore_fn)(uint32_t replica_id, const void *from, size_t bytes, void *user_data);
+
+/**
+ * Registers state that the program has for each replica, such as a random generator, so that commits keep it.
+ *
+ * mdist_commit calls @p save once for each local replica, and mdist_regroup calls @p restore, on the thread that called
+ * them. All workers register the same blobs. In a job of fixed size nothing calls them.
+ *
+ * Errors: MDIST_ERR_INVALID_ARGUMENT, among others for a name that a living blob has.
+ * @param name            unique within the strategy
+ * @param bytes           size of the state of one replica
+ * @param free_user_data  called when the blob is gone, or at once if this fails; may be NULL
+ * @thread any   @blocks no   @collective no   @calls-back free_user_data   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_blob_create(mdist_strategy_t *strategy, const char *name, size_t bytes,
+                                           mdist_blob_save_fn save, mdist_blob_restore_fn restore, void *user_data,
+                                           mdist_free_fn free_user_data, mdist_blob_t **out, mdist_error_t **error);
+
+/**
+ * Frees a blob: later commits do not keep it. All workers destroy it between the same two commits. NULL is ignored.
+ * @thread any   @blocks no   @collective no   @calls-back free_user_data   @since 0.2
+ */
+MDIST_API void mdist_blob_destroy(mdist_blob_t *blob);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

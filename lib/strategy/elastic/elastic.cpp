@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategy/elastic/elastic.h"
+
+#include "comm/call/bad_message.h"
+#include "comm/workers/workers.h"
+#include "data/iterator_state.h"
+#include "strategy/job/call_functions.h"
+#include "strategy/variables/variable.h"
+#include "util/payload.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+/// The living ones, in order. Forgets the others.
+template <class Object>
+std::vector<std::shared_ptr<Object>> living(const std::vector<std::weak_ptr<Object>> &all) {
+    std::vector<std::shared_ptr<Object>> out;
+    for (const auto &each : all)
+        if (auto object = each.lock()) out.push_back(std::move(object));
+    return out;
+}
+
+/// "" for an iterator that was closed. `begins`: its first position, wherever it is now.
+std::string position_of(Iterator &iterator, bool begins) {
+    try {
+        IteratorState state = iterator.state();
+        if (begins) {
+            state.taken = 0;
+            state.layout = iterator.dataset().layout(0);
+        }
+        return encode_iterator_state(state);
+    } catch (const Failure &failure) {
+        if (failure.reason() == "closed") return "";
+        throw;
+    }
+}
+
+} // namespace
+
+Elastic::Elastic(Job &job, VariableStore &variables, Runs &runs) : job_(job), variables_(variables), runs_(runs) {
+    if (!job_.joining()) runs_.before_next([this] { keep({0, job_.generation()}, 0, 0); });
+}
+
+void Elastic::add(const std::shared_ptr<Blob> &blob) {
+    const std::lock_guard lock(mutex_);
+    for (const auto &known : living(blobs_))
+        if (known->name == blob->name)
+            throw invalid(text("a blob named \"", blob->name, "\" exists already; names are unique within a strategy"));
+    std::erase_if(blobs_, [](const auto &each) { return each.expired(); });
+    blobs_.push_back(blob);
+}
+
+void Elastic::add(const std::shared_ptr<Iterator> &iterator) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(iterators_, [](const auto &each) { return each.expired(); });
+    iterators_.push_back(iterator);
+}
+
+bool Elastic::membership_changed(uint64_t timeout_ns) {
+    job_.require_sound();
+    const ElasticSettings &settings = job_.elastic();
+    const bool room = job_.worker_count() < settings.max_workers;
+    const char mine = room && job_.elastic_membership()->newcomers() != 0 ? 1 : 0;
+    Workers *const others = job_.other_workers();
+    if (others == nullptr) return mine != 0;
+    Call call;
+    call.kind = &calls::kMembershipChanged;
+    bool any = false;
+    const Workers::Blobs all = others->gather(call, &mine, sizeof mine, job_.timeout_or_own(timeout_ns));
+    for (uint32_t worker = 0; worker < all.size(); ++worker) {
+        if (all[worker].size() != sizeof mine) throw bad_message(worker, "bytes that do not say who waits");
+        any = any || all[worker][0] != 0;
+    }
+    return any;
+}
+
+// ---- The state, to memory and back
+
+Elastic::State Elastic::state() const {
+    State state;
+    for (auto &variable : variables_.all()) {
+        const bool own = variable->spec().synchronization == MDIST_SYNC_ON_READ;
+        (own ? state.own : state.mirrored).push_back(std::move(variable));
+    }
+    const std::lock_guard lock(mutex_);
+    state.iterators = living(iterators_);
+    state.blobs = living(blobs_);
+    std::sort(state.blobs.begin(), state.blobs.end(), [](const auto &a, const auto &b) { return a->name < b->name; });
+    return state;
+}
+
+std::string Elastic::State::text() const {
+    std::string lines;
+    for (const Variables *some : {&mirrored, &own})
+        for (const auto &variable : *some) lines += mdist::text("variable ", variable->spec().text(), "\n");
+    for (const auto &iterator : iterators)
+        lines += mdist::text("iterator over ", short_description(iterator->dataset().description()), "\n");
+    for (const auto &blob : blobs) lines += mdist::text("blob \"", blob->name, "\" of ", blob->bytes, " bytes\n");
+    return lines;
+}
+
+std::string Elastic::part_of(const State &state, uint32_t local) const {
+    std::size_t bytes = 0;
+    for (const auto &variable : state.own) bytes += variable->copy(local).bytes();
+    for (const auto &blob : state.blobs) bytes += blob->bytes;
+    std::string part(bytes, '\0');
+    char *at = part.data();
+    for (const auto &variable : state.own) {
+        const Tensor &copy = variable->copy(local);
+        job_.device(local).copy_out(at, copy.data(), copy.bytes());
+        at += copy.bytes();
+    }
+    for (const auto &blob : state.blobs) {
+        blob->save(job_.first_replica_id() + local, at);
+        at += blob->bytes;
+    }
+    return part;
+}
+
+void Elastic::copy(const State &state, bool begins, KeptCommit &into) const {
+    std::string positions;
+    for (const auto &iterator : state.iterators) {
+        const std::string position = position_of(*iterator, begins);
+        positions += PayloadWriter().text(position).take();
+    }
+    std::size_t bytes = positions.size();
+    for (const auto &variable : state.mirrored) bytes += variable->copy(0).bytes();
+    into.shared.resize(bytes); // the same size as before, as a rule, so that nothing but the copy takes time
+    char *at = into.shared.data();
+    for (const auto &variable : state.mirrored) {
+        const Tensor &copy = variable->copy(0);
+        job_.device(0).copy_out(at, copy.data(), copy.bytes());
+        at += copy.bytes();
+    }
+    if (!positions.empty()) std::memcpy(at, positions.data(), positions.size());
+    into.has_parts = state.has_parts();
+    into.parts.clear();
+    for (uint32_t local = 0; into.has_parts && local < job_.local_replica_count(); ++local)
+        into.parts[job_.first_replica_id() + local] = part_of(state, local);
+}
+
+void Elastic::write_part_back(const State &state, uint32_t local, const std::string &part) const {
+    std::size_t bytes = 0;
+    for (const auto &variable : state.own) bytes += variable->copy(local).bytes();
+    for (const auto &blob : state.blobs) bytes += blob->bytes;
+    if (bytes != part.size())
+        throw Failure(MDIST_ERR_INTERNAL, text("a part of a commit has ", part.size(), " bytes instead of ", bytes));
+    const char *at = part.data();
+    for (const auto &variable : state.own) {
+        const Tensor &copy = variable->copy(local);
+        job_.device(local).copy_in(copy.data(), at, copy.bytes());
+        at += copy.bytes();
+    }
+    for (const auto &blob : state.blobs) {
+        blob->restore(job_.first_replica_id() + local, at);
+        at += blob->bytes;
+    }
+}
+
+void Elastic::write_back(const State &state, const KeptCommit &from) const {
+    std::size_t at = 0;
+    for (const auto &variable : state.mirrored) {
+        const std::size_t bytes = variable->copy(0).bytes();
+        if (from.shared.size() - at < bytes)
+            throw Failure(MDIST_ERR_INTERNAL, text("a commit of ", from.shared.size(), " bytes is too short"));
+        variable->write(0, from.shared.data() + at, bytes);
+        at += bytes;
+    }
+    for (uint32_t local = 0; from.has_parts && local < job_.local_replica_count(); ++local)
+        write_part_back(state, local, from.parts.at(job_.first_replica_id() + local));
+    job_.finish_devices();
+    PayloadReader positions(std::string_view(from.shared).substr(at));
+    for (const auto &iterator : state.iterators) {
+        const std::string position = positions.text();
+        if (!position.empty()) Restoring(iterator, parse_iterator_state(position)).commit();
+    }
+    if (!positions.complete()) throw Failure(MDIST_ERR_INTERNAL, "the positions of a commit are not as long as they say");
+}
+
+} // namespace mdist

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enters the next generation: asks for it, makes its devices and links, and restores the commit that the store chose.
+#include "strategy/elastic/elastic.h"
+
+#include "comm/call/bad_message.h"
+#include "comm/workers/workers.h"
+#include "strategy/job/call_functions.h"
+#include "strategy/variables/variable.h"
+#include "util/log.h"
+#include "util/payload.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mdist {
+namespace {
+
+/// Whether a regroup can make good what has failed.
+bool is_loss(const Failure &failure) {
+    const mdist_status_t status = failure.status();
+    return status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_TIMEOUT ||
+           (status == MDIST_ERR_ABORTED && failure.reason() != "destroyed");
+}
+
+Failure without_commit() {
+    return Failure(MDIST_ERR_ABORTED, "workers were lost before all had made the first commit, so there is no state to "
+                                      "go on from. Start the job again")
+        .reason("no_commit");
+}
+
+/// What a worker has of the commit to restore, as it tells the others.
+struct Offer {
+    bool has = false;
+    uint64_t step = 0;
+    bool has_parts = false;
+    uint32_t losses = 0; // since the program's last commit; a newcomer knows of none
+    std::string state;   // State::text()
+    std::vector<ReplicaRange> parts;
+
+    bool part_is_there(uint32_t replica) const {
+        return std::any_of(parts.begin(), parts.end(), [replica](const ReplicaRange &range) {
+            return range.first <= replica && replica < range.last;
+        });
+    }
+    std::string encoded() const {
+        PayloadWriter out;
+        out.number(static_cast<uint8_t>(has)).number(step).number(static_cast<uint8_t>(has_parts));
+        out.number(losses).blob(state);
+        for (const ReplicaRange &range : parts) out.number(range.first).number(range.last);
+        return out.take();
+    }
+    static Offer decoded(std::string_view from, uint32_t worker) {
+        PayloadReader in(from);
+        Offer out;
+        out.has = in.number<uint8_t>() != 0;
+        out.step = in.number<uint64_t>();
+        out.has_parts = in.number<uint8_t>() != 0;
+        out.losses = in.number<uint32_t>();
+        out.state = in.blob();
+        while (!in.complete() && !in.bad()) {
+            ReplicaRange range;
+            range.first = in.number<uint32_t>();
+            range.last = in.number<uint32_t>();
+            out.parts.push_back(range);
+        }
+        if (in.bad()) throw bad_message(worker, "bytes that do not say what it has of a commit");
+        return out;
+    }
+};
+
+/// The first line in which two texts differ, from each.
+std::string difference(std::string_view theirs, std::string_view own) {
+    const auto take_line = [](std::string_view &text) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        return line.empty() ? std::string("nothing more") : std::string(line);
+    };
+    for (;;) {
+        const std::string a = take_line(theirs), b = take_line(own);
+        if (a != b || (theirs.empty() && own.empty())) return text("the job has ", a, ", this worker has ", b);
+    }
+}
+
+Failure turned_away(const Offer &job, const Offer &own) {
+    return Failure(MDIST_ERR_MISMATCH,
+                   text("this newcomer has not created what the job has: ", difference(job.state, own.state),
+                        ". The job goes on without it"))
+        .reason("different_program");
+}
+
+} // namespace
+
+KeptCommit *Elastic::find(CommitId id) {
+    const auto found = std::find_if(commits_.begin(), commits_.end(), [&](const KeptCommit &kept) { return kept.id == id; });
+    return found == commits_.end() ? nullptr : &*found;
+}
+
+Holdings Elastic::holdings() const {
+    Holdings held;
+    for (const KeptCommit &kept : commits_) held.push_back(kept.held(job_.elastic().replicas));
+    return held;
+}
+
+void Elastic::check_is_loss() const {
+    const auto cause = job_.end_of_collectives();
+    if (!cause) return;
+    if (!is_loss(*cause))
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      text("the job has failed, but not because a worker was lost, and would fail again: ",
+                           cause->message()))
+            .reason("not_a_loss")
+            .worker(cause->worker());
+    const uint32_t most = job_.elastic().max_losses_per_commit;
+    if (losses_ < most) return;
+    throw Failure(cause->status(),
+                  text("workers were lost ", losses_ + 1, " times without a new commit, more often than "
+                       "elastic.max_losses_per_commit (", most, ") permits: ", cause->message()))
+        .reason("too_many_losses")
+        .worker(cause->worker());
+}
+
+uint64_t Elastic::regroup(uint64_t timeout_ns) {
+    job_.require_open();
+    check_is_loss();
+    if (job_.end_of_collectives()) ++losses_;
+    const uint64_t limit = timeout_ns != 0 ? timeout_ns : job_.link_settings().timeout_ns;
+    for (;;) {
+        job_.leave_generation();
+        if (enter(job_.elastic_membership()->next(holdings(), limit))) return commits_.back().step;
+    }
+}
+
+/// Returns false if workers were lost again, or turned away.
+bool Elastic::enter(const Generation &next) {
+    try {
+        job_.enter_generation(next);
+        runs_.span_changed();
+        runs_.before_next(nullptr);
+        variables_.span_changed(job_.devices());
+        for (const auto &variable : variables_.all()) variable->span_changed();
+        restore(next, job_.link_settings().timeout_ns);
+        return true;
+    } catch (const Failure &failure) {
+        if (!is_loss(failure) || failure.reason() == "no_commit") throw;
+        log_info("elastic: generation ", next.number, " has failed while it was entered: ", failure.message());
+        return false;
+    }
+}
+
+void Elastic::restore(const Generation &next, uint64_t timeout_ns) {
+    if (!next.resume) {
+        job_.fail_workers("mdist_regroup", without_commit());
+        throw without_commit();
+    }
+    const State all = state();
+    Call call;
+    call.kind = &calls::kRegroup;
+    if (Workers *const others = job_.other_workers()) take_from_others(*others, call, *next.resume, all, timeout_ns);
+    KeptCommit *const found = find(*next.resume);
+    if (found == nullptr) throw Failure(MDIST_ERR_INTERNAL, "the store chose a commit that this worker does not have");
+    try {
+        write_back(all, *found);
+    } catch (const Failure &failure) {
+        job_.fail_workers("mdist_regroup", failure); // the others wait for this worker
+        throw;
+    }
+    std::erase_if(commits_, [&](const KeptCommit &kept) { return kept.id != *next.resume; });
+    keep({next.resume->number, next.number}, commits_[0].step, timeout_ns);
+}
+
+/// Gets what this worker lacks of the commit, and gives others what they lack. Of several workers that have something,
+/// the one with the lowest rank sends it.
+void Elastic::take_from_others(Workers &others, const Call &call, CommitId id, const State &state,
+                               uint64_t timeout_ns) {
+    Offer mine;
+    mine.losses = losses_;
+    mine.state = state.text();
+    if (const KeptCommit *const own = find(id)) {
+        mine.has = true;
+        mine.step = own->step;
+        mine.has_parts = own->has_parts;
+        if (own->has_parts) mine.parts = own->held(job_.replica_count()).whole;
+    }
+    const std::string told = mine.encoded();
+    std::vector<Offer> offers;
+    for (const std::vector<char> &blob : others.gather(call, told.data(), told.size(), timeout_ns))
+        offers.push_back(Offer::decoded({blob.data(), blob.size()}, static_cast<uint32_t>(offers.size())));
+    for (const Offer &offer : offers) losses_ = std::max(losses_, offer.losses);
+    const auto source = std::find_if(offers.begin(), offers.end(), [](const Offer &offer) { return offer.has; });
+    if (source == offers.end())
+        throw Failure(MDIST_ERR_DATA_LOSS, "no worker has the commit to go on from").reason("replica_lost");
+    if (mine.state != source->state) throw turned_away(*source, mine);
+    for (uint32_t worker = 0; worker < offers.size(); ++worker)
+        if (offers[worker].state != source->state)
+            throw Failure(MDIST_ERR_PEER_LOST, text(others.name(worker), " was turned away, because it has not created "
+                                                                         "what the job has"))
+                .reason("different_program")
+                .worker(worker);
+
+    const auto sender = static_cast<uint32_t>(source - offers.begin());
+    const auto holder_of = [&](uint32_t replica) {
+        uint32_t worker = 0;
+        while (worker < offers.size() && !offers[worker].part_is_there(replica)) ++worker;
+        return worker;
+    };
+    KeptCommit *own = find(id);
+    bool anybody_lacks = false;
+    std::vector<std::string> blobs(offers.size());
+    for (uint32_t worker = 0; worker < offers.size(); ++worker) {
+        Shipment shipment;
+        anybody_lacks = anybody_lacks || !offers[worker].has;
+        if (!offers[worker].has && sender == others.self()) shipment.add_shared(own->shared);
+        const Span &span = job_.span_of(worker);
+        for (uint32_t replica = span.first; source->has_parts && replica < span.last; ++replica) {
+            if (offers[worker].part_is_there(replica)) continue;
+            anybody_lacks = true;
+            if (holder_of(replica) == others.self()) shipment.add(replica, own->parts.at(replica));
+        }
+        blobs[worker] = shipment.take();
+    }
+    if (own == nullptr) {
+        commits_.clear();
+        own = &commits_.emplace_back();
+        own->id = id;
+        own->marked = true;
+        own->step = source->step;
+        own->has_parts = source->has_parts;
+    }
+    if (!anybody_lacks) return;
+    const Workers::Blobs received = others.exchange(call, blobs, timeout_ns);
+    for (uint32_t worker = 0; worker < received.size(); ++worker)
+        if (worker != others.self()) Shipment::unpack({received[worker].data(), received[worker].size()}, worker, *own);
+}
+
+} // namespace mdist

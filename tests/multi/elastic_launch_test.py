@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`mdist launch -n MIN:MAX`: workers of an elastic job are killed and replaced. Usage: elastic_launch_test.py MDIST
+PROGRAM, where PROGRAM is the test multi_elastic, whose training it runs."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import unittest
+
+MDIST, WORKER = sys.argv[1:3]
+STEPS = "2000"
+
+
+class Launched:
+    """An elastic job under the launcher, whose lines can be awaited."""
+
+    def __init__(self, size, **variables):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
+        environment.update(MDIST_ELASTIC_REPLICAS="8", TEST_STEPS=STEPS, TEST_PID="1", **variables)
+        self.process = subprocess.Popen([MDIST, "launch", "-n", size, "--", WORKER, "worker"], env=environment, text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.lines = []
+
+    def await_lines(self, pattern, count):
+        """What the first group of the pattern matched, in so many lines."""
+        found = [match[1] for line in self.lines if (match := re.search(pattern, line))]
+        while len(found) < count:
+            line = self.process.stdout.readline()
+            if not line:
+                raise AssertionError(f"only {len(found)} lines with {pattern}: {self.lines}\n{self.process.stderr.read()}")
+            self.lines.append(line)
+            if match := re.search(pattern, line):
+                found.append(match[1])
+        return found
+
+    def end(self):
+        out, errors = self.process.communicate(timeout=300)
+        self.lines += out.splitlines()
+        return self.process.returncode, [line for line in self.lines if "result" in line], errors
+
+
+def digests(lines):
+    return {re.search(r"result ([0-9a-f]{16})", line)[1] for line in lines}
+
+
+class Elastic(unittest.TestCase):
+    undisturbed = None
+
+    @classmethod
+    def setUpClass(cls):
+        code, results, errors = Launched("1:2").end()
+        assert code == 0, errors
+        (cls.undisturbed,) = digests(results)
+
+    def check(self, job, notices):
+        code, results, errors = job.end()
+        self.assertEqual(code, 0, errors)
+        self.assertEqual(digests(results), {self.undisturbed})
+        self.assertEqual(errors.count("a new worker takes its place"), notices, errors)
+        return results
+
+    def test_a_killed_worker_is_replaced(self):
+        job = Launched("2:4")
+        job.await_lines(r"(begun)", 4)
+        os.kill(int(job.await_lines(r"pid (\d+)", 4)[1]), signal.SIGKILL)
+        job.await_lines(r"pid (\d+)", 5)
+        self.check(job, 1)
+
+    def test_one_after_another(self):
+        job = Launched("2:4")
+        killed = []
+        for number in range(3):
+            job.await_lines(r"(begun)", 4 + number)  # the last newcomer has entered
+            alive = [pid for pid in job.await_lines(r"pid (\d+)", 4 + number) if pid not in killed]
+            killed.append(alive[-1 - number % 2])
+            os.kill(int(killed[-1]), signal.SIGKILL)
+            job.await_lines(r"pid (\d+)", 5 + number)
+        self.check(job, 3)
+
+    def test_a_worker_that_dies_at_the_same_step_again_and_again_ends_the_job(self):
+        code, results, errors = Launched("2:4", TEST_DIE="step 50 1").end()
+        self.assertNotEqual(code, 0, errors)
+        self.assertEqual(results, [])
+
+    def test_an_elastic_job_needs_a_number_of_replicas(self):
+        result = subprocess.run([MDIST, "launch", "-n", "2:4", "--", "true"], capture_output=True, text=True, timeout=60)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("elastic.replicas", result.stderr)
+
+    def test_what_does_not_fit_together_is_refused(self):
+        for words in (["-n", "3:2"], ["-n", "0:2"], ["-n", "2:4", "--hosts", "a:4"], ["-n", "2:4", "--max-restarts", "1"]):
+            result = subprocess.run([MDIST, "launch", *words, "--", "true"], capture_output=True, text=True, timeout=60)
+            self.assertEqual(result.returncode, 2, (words, result.stderr))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
