@@ -2,26 +2,16 @@
 /**
  * Elastic: a job that goes on when it loses or gains workers, with the same results.
  *
- * Example, the training loop of an elastic job (key `elastic.replicas`, docs/elastic.md). Here the job has not lost
- * anybody:
+ * Example, one step of a training loop, in a job with key `elastic.replicas`:
  *
- *     mdist_change_t change = {sizeof change, 0, 0, 0, 0, 0, 0};
- *     uint64_t at = 0;
- *     if (mdist_strategy_is_joining(strategy)) { // a newcomer to a job that is at work
- *         mdist_regroup(strategy, &change, NULL, &error);
- *         at = change.step;
- *     }
- *     while (at < 3) {
- *         if (mdist_run(strategy, step, &at, NULL, 0, NULL, 0, NULL, &error) == MDIST_OK) {
- *             ++at;
- *             mdist_commit(strategy, at, NULL, NULL); // in a job of fixed size this fails with FAILED_PRECONDITION
- *             continue;
- *         }
- *         mdist_error_destroy(error);
- *         error = NULL;
- *         if (mdist_regroup(strategy, &change, NULL, &error) != MDIST_OK) break;
- *         at = change.step;
- *     }
+ *     uint64_t at = 0; // steps that all workers have done
+ *     mdist_change_t change = {.struct_size = sizeof change};
+ *     if (mdist_run(strategy, step, &at, NULL, 0, NULL, 0, NULL, NULL) == MDIST_OK)
+ *         mdist_commit(strategy, ++at, NULL, NULL); // MDIST_ERR_FAILED_PRECONDITION in a job of fixed size
+ *     else if (mdist_regroup(strategy, &change, NULL, NULL) == MDIST_OK)
+ *         at = change.step; // workers were lost: go on from the newest commit
+ *
+ * examples/c/13_elastic.c has the whole loop, with newcomers.
  *
  * The number of replicas stays the same for the life of the job, the number of workers does not. Sums follow one tree
  * over replica ids, so results do not depend on which worker has which replica. If the step depends only on its replica
@@ -50,12 +40,12 @@ extern "C" {
 
 /** What has changed with a regroup. Set struct_size before the call. */
 typedef struct mdist_change {
-    uint32_t struct_size;         /* sizeof(mdist_change_t) as you were compiled */
-    uint32_t generation;          /* of the job, from 1 */
-    uint64_t step;                /* that mdist_commit was given for the commit that was restored; 0 for the first */
-    uint32_t worker;              /* this worker's rank */
+    uint32_t struct_size; /* sizeof(mdist_change_t) as you were compiled */
+    uint32_t generation;  /* of the job, from 1 */
+    uint64_t step;        /* that mdist_commit was given for the commit that was restored; 0 for the first */
+    uint32_t worker;      /* this worker's rank */
     uint32_t worker_count;
-    uint32_t first_replica_id;    /* of this worker */
+    uint32_t first_replica_id; /* of this worker */
     uint32_t local_replica_count;
 } mdist_change_t;
 
@@ -70,8 +60,8 @@ typedef struct mdist_change {
  * replicas.
  *
  * Errors:
- * - MDIST_ERR_FAILED_PRECONDITION: the job is not elastic (reason `not_elastic`), or this worker is a newcomer
- *   (`joining`).
+ * - MDIST_ERR_FAILED_PRECONDITION: the job is not elastic (reason `not_elastic`), a run or merge is open (`open_run`),
+ *   or this worker is a newcomer (`joining`).
  * - MDIST_ERR_MISMATCH: the workers have not created the same, or pass other steps.
  * - MDIST_ERR_CALLBACK: a blob's function failed.
  * - As mdist_all_reduce, if workers are lost. Then mdist_regroup restores this commit or the one before.
@@ -91,8 +81,8 @@ MDIST_API mdist_status_t mdist_commit(mdist_strategy_t *strategy, uint64_t step,
  * workers are lost meanwhile, it begins again.
  *
  * Errors:
- * - MDIST_ERR_FAILED_PRECONDITION: the job is not elastic (`not_elastic`), a run or merge is open, or what failed was
- *   no loss of a worker (`not_a_loss`).
+ * - MDIST_ERR_FAILED_PRECONDITION: the job is not elastic (`not_elastic`), a run or merge is open (`open_run`), or what
+ *   failed was no loss of a worker (`not_a_loss`).
  * - MDIST_ERR_DATA_LOSS, `replica_lost`: the state of some replicas is lost. The message names them.
  * - MDIST_ERR_ABORTED, `old_generation`: the job goes on without this worker, which was silent too long. `no_store`:
  *   the store cannot be reached. `unreachable`: the worker cannot connect with the others. `no_commit`: there was no

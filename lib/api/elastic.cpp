@@ -6,7 +6,6 @@
 #include "api/replica_guard.h"
 #include "strategy/elastic/elastic.h"
 #include "strategy/job/context.h"
-#include "strategy/job/turn.h"
 #include "util/callback.h"
 #include "util/text.h"
 
@@ -32,7 +31,17 @@ void require_no_context(const Job &job, const char *function) {
     if (Context::of(job) != nullptr)
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text(function, " cannot be called while a run or merge is open. Call ", kOutside))
-            .reason("busy");
+            .reason("open_run");
+}
+
+/// For functions of elastic jobs: runs `body(Strategy &, Elastic &, timeout)` with the turn, between runs.
+template <class Body>
+mdist_status_t elastic_guard(const char *function, mdist_strategy_t *handle, const mdist_call_options_t *options,
+                             mdist_error_t **error, Body &&body) {
+    return strategy_guard(function, handle, kOutside, error, [&](Strategy &strategy) {
+        require_no_context(strategy, function);
+        body(strategy, elastic_part_of(strategy, function), timeout_of(options));
+    });
 }
 
 void describe_change(const Job &job, uint64_t step, mdist_change_t *change) {
@@ -48,41 +57,27 @@ void describe_change(const Job &job, uint64_t step, mdist_change_t *change) {
 
 mdist_status_t mdist_commit(mdist_strategy_t *strategy, uint64_t step, const mdist_call_options_t *options,
                             mdist_error_t **error) {
-    return guard("mdist_commit", error, [&] {
-        const auto self = pin(strategy);
-        Elastic &part = elastic_part_of(*self, "mdist_commit");
-        const uint64_t timeout_ns = timeout_of(options);
-        const Turn turn(*self, "mdist_commit", kOutside);
-        require_no_context(*self, "mdist_commit");
-        part.commit(step, timeout_ns);
-    });
+    return elastic_guard("mdist_commit", strategy, options, error,
+                         [&](Strategy &, Elastic &part, uint64_t timeout_ns) { part.commit(step, timeout_ns); });
 }
 
 mdist_status_t mdist_regroup(mdist_strategy_t *strategy, mdist_change_t *change, const mdist_call_options_t *options,
                              mdist_error_t **error) {
-    return guard("mdist_regroup", error, [&] {
-        const auto self = pin(strategy);
-        Elastic &part = elastic_part_of(*self, "mdist_regroup");
-        if (change != nullptr) check_struct_size(change, sizeof *change, sizeof *change, "change");
-        const uint64_t timeout_ns = timeout_of(options);
-        const Turn turn(*self, "mdist_regroup", kOutside);
-        require_no_context(*self, "mdist_regroup");
-        const uint64_t step = part.regroup(timeout_ns);
-        if (change != nullptr) describe_change(*self, step, change);
-    });
+    return elastic_guard("mdist_regroup", strategy, options, error,
+                         [&](Strategy &self, Elastic &part, uint64_t timeout_ns) {
+                             if (change != nullptr) check_struct_size(change, sizeof *change, sizeof *change, "change");
+                             const uint64_t step = part.regroup(timeout_ns);
+                             if (change != nullptr) describe_change(self, step, change);
+                         });
 }
 
 mdist_status_t mdist_membership_changed(mdist_strategy_t *strategy, int32_t *changed,
                                         const mdist_call_options_t *options, mdist_error_t **error) {
-    return guard("mdist_membership_changed", error, [&] {
-        const auto self = pin(strategy);
-        need(changed, "changed");
-        Elastic &part = elastic_part_of(*self, "mdist_membership_changed");
-        const uint64_t timeout_ns = timeout_of(options);
-        const Turn turn(*self, "mdist_membership_changed", kOutside);
-        require_no_context(*self, "mdist_membership_changed");
-        *changed = part.membership_changed(timeout_ns) ? 1 : 0;
-    });
+    return elastic_guard("mdist_membership_changed", strategy, options, error,
+                         [&](Strategy &, Elastic &part, uint64_t timeout_ns) {
+                             need(changed, "changed");
+                             *changed = part.membership_changed(timeout_ns) ? 1 : 0;
+                         });
 }
 
 int32_t mdist_strategy_is_joining(const mdist_strategy_t *strategy) {
@@ -106,10 +101,12 @@ mdist_status_t mdist_blob_create(mdist_strategy_t *strategy, const char *name, s
         blob->name = name;
         blob->bytes = bytes;
         blob->save = [bytes, save, user_data, called = blob->name, owned = owned](uint32_t replica, void *to) {
-            call_back_or_fail([&] { return text("the function that saves blob \"", called, "\" of replica ", replica); },
-                              [&] { return save(replica, to, bytes, user_data); });
+            call_back_or_fail(
+                [&] { return text("the function that saves blob \"", called, "\" of replica ", replica); },
+                [&] { return save(replica, to, bytes, user_data); });
         };
-        blob->restore = [bytes, restore, user_data, called = blob->name, owned = owned](uint32_t replica, const void *from) {
+        blob->restore = [bytes, restore, user_data, called = blob->name, owned = owned](uint32_t replica,
+                                                                                        const void *from) {
             call_back_or_fail(
                 [&] { return text("the function that restores blob \"", called, "\" of replica ", replica); },
                 [&] { return restore(replica, from, bytes, user_data); });

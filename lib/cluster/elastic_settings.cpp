@@ -36,8 +36,9 @@ void refuse_others(const Config &config, const char *key, std::string_view only,
 
 void refuse_what_does_not_fit(const Config &config) {
     refuse_others(config, "strategy", "multi_worker", "an elastic job is multi_worker. Remove the key");
-    refuse_others(config, "devices", "auto",
-                  "an elastic job has one CPU device for each of its replicas, however many a worker has. Remove the key");
+    refuse_others(
+        config, "devices", "auto",
+        "an elastic job has one CPU device for each of its replicas, however many a worker has. Remove the key");
     for (const char *key : {"num_gpus", "num_gpus_per_worker"})
         refuse_others(config, key, "0", "elastic jobs work only on CPUs so far. Remove the key");
     refuse_others(config, "data.order", "replica",

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets callers wait for what a member in a reactor achieves. In a job of fixed size, also runs the Member.
+// Lets callers wait for what a member in a reactor achieves.
 #include "membership/membership.h"
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 
-#include <sys/resource.h>
-
-#include "membership/address.h"
+#include "membership/descriptor_limit.h"
 #include "membership/descriptors.h"
-#include "membership/member.h"
-#include "membership/reactor.h"
-#include "membership/store_service.h"
+#include "membership/fixed_thread.h"
 #include "util/clock.h"
 #include "util/function_ref.h"
 #include "util/log.h"
@@ -40,89 +36,6 @@ void check_options(const MembershipOptions &options) {
         throw invalid("the limits for joining and for silence must be more than 0");
     check_secret(options.secret);
 }
-
-constexpr rlim_t kOtherDescriptors = 16; // that the library and an ordinary program use besides
-
-rlim_t most_descriptors() {
-    rlimit limit = {};
-    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
-}
-
-/// Throws if this process may not open enough descriptors for the job. Otherwise the job would fail at its deadline,
-/// with a message that another worker did not come.
-void check_descriptors(uint32_t workers, std::size_t connections) {
-    const rlim_t needed = connections + kOtherDescriptors, most = most_descriptors();
-    if (most >= needed) return;
-    throw Failure(MDIST_ERR_RESOURCE, text("a job of ", workers, " workers needs at least ", needed,
-                                           " file descriptors in each process, but this process may open only ", most,
-                                           "; raise the limit, as with `ulimit -n ", 2 * needed, '`'));
-}
-
-/// Counts three descriptors for each worker: one for the control connection, and two for data. Data connections over
-/// sockets take one for collectives and one for messages. Shared memory takes two for both.
-void warn_of_few_descriptors(uint32_t workers) {
-    const rlim_t needed = 3 * rlim_t{workers} + kOtherDescriptors, most = most_descriptors();
-    if (most < needed)
-        log_warn("a job of ", workers, " workers may need ", needed,
-                 " file descriptors in each process, but this process may open only ", most,
-                 "; if something cannot be opened, raise the limit, as with `ulimit -n ", 2 * needed, '`');
-}
-
-/// Runs a Member, and the store if this worker serves it.
-class FixedThread final : public MemberThread {
-  public:
-    explicit FixedThread(const MembershipOptions &options) {
-        if (!options.serves_store) return;
-        const StoreOptions as{options.size, options.restart, options.job, options.secret};
-        store_ = std::make_unique<StoreService>(options.store, as, options.join_timeout_ns);
-    }
-
-    /// Begins to form the group. Call it after tell(). `options` must outlive this object.
-    void start(const MembershipOptions &options, uint64_t deadline_ns) {
-        std::vector<Endpoint> at;
-        if (store_)
-            at = {store_->endpoint()};
-        else
-            at = resolve(split_address(options.store), options.join_timeout_ns);
-        member_ = std::make_unique<Member>(reactor_, options, std::move(at), deadline_ns);
-        reactor_.start(*member_, "mdist-member");
-    }
-
-    Reactor &reactor() override { return reactor_; }
-    std::condition_variable &changed() override { return changed_; }
-    void tell(std::function<void()> call) override { call_ = std::move(call); }
-    Peers &peers() override { return member_->peers(); }
-    DataSockets &sockets() override { return member_->sockets(); }
-    std::optional<Failure> failure() const override { return member_->failure(); }
-    bool failed() const override { return member_->state() == Member::State::kFailed; }
-    void leave() noexcept override {
-        try {
-            const std::lock_guard<std::mutex> hold(reactor_.lock());
-            if (member_) member_->leave();
-        } catch (const std::exception &) { // no memory for a goodbye; the others see the connections end
-        }
-        reactor_.stop();
-        store_.reset();
-    }
-    Member &member() { return *member_; }
-
-  private:
-    void after_news() {
-        { const std::lock_guard<std::mutex> hold(reactor_.lock()); } // a caller about to wait is waiting after this
-        changed_.notify_all();
-        call_();
-    }
-
-    std::unique_ptr<StoreService> store_;
-    std::function<void()> call_; // set before the thread starts
-    Reactor reactor_{[this] { after_news(); }};
-    std::unique_ptr<Member> member_;
-    std::condition_variable changed_;
-    struct StopFirst {
-        Reactor &reactor;
-        ~StopFirst() { reactor.stop(); }
-    } stop_first_{reactor_}; // the thread ends before the members it uses
-};
 
 } // namespace
 

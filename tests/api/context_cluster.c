@@ -106,6 +106,29 @@ CALL(store_first_gone) {
     const mdist_status_t status = mdist_store_first_gone(w->store, &worker, error);
     return status == MDIST_OK && worker != MDIST_NONE ? MDIST_ERR_INTERNAL : status;
 }
+static mdist_status_t create_elastic(mdist_store_t **out, mdist_error_t **error) {
+    mdist_config_t *config = NULL;
+    mdist_status_t status = mdist_config_create(&config, error);
+    if (status == MDIST_OK) status = mdist_config_set(config, "elastic.replicas", "2", error);
+    if (status == MDIST_OK) status = mdist_store_create_elastic("127.0.0.1:0", config, NULL, NULL, out, error);
+    mdist_config_destroy(config);
+    return status;
+}
+CALL(store_create_elastic) {
+    (void)w;
+    mdist_store_t *out = NULL;
+    const mdist_status_t status = create_elastic(&out, error);
+    mdist_store_destroy(out);
+    return status;
+}
+CALL(store_worker_ended) {
+    (void)w;
+    mdist_store_t *store = NULL;
+    mdist_status_t status = create_elastic(&store, error);
+    if (status == MDIST_OK) status = mdist_store_worker_ended(store, 1, error);
+    mdist_store_destroy(store);
+    return status;
+}
 CALL(gpu_count) {
     (void)w;
     uint32_t count = 7;
@@ -125,5 +148,6 @@ static const Entry entries[] = {
     ENTRY(store_create, ANYWHERE),        ENTRY(store_address, ANYWHERE),
     ENTRY(store_restart, ANYWHERE),       ENTRY(store_progress, ANYWHERE),
     ENTRY(store_first_gone, ANYWHERE),    ENTRY(gpu_count, ANYWHERE),
+    ENTRY(store_create_elastic, ANYWHERE), ENTRY(store_worker_ended, ANYWHERE),
 };
 const Table cluster_table = {entries, sizeof entries / sizeof *entries};

@@ -22,6 +22,7 @@ CALL(queries) {
     mdist_group_destroy(NULL);
     mdist_call_destroy(NULL);
     mdist_store_destroy(NULL);
+    mdist_blob_destroy(NULL);
     mdist_preemption_announce(NULL);
     mdist_preemption_destroy(NULL);
     mdist_checkpoint_destroy(NULL);
@@ -36,6 +37,7 @@ CALL(queries) {
                      mdist_strategy_local_replica_count(w->strategy) == 2 &&
                      mdist_strategy_worker_count(w->strategy) == 1 && mdist_strategy_worker(w->strategy) == 0 &&
                      mdist_strategy_is_chief(w->strategy) == 1 && mdist_error_worker(NULL) == MDIST_NONE &&
+                     mdist_strategy_is_joining(w->strategy) == 0 &&
                      mdist_value_kind(w->value) == MDIST_VALUE_PLAIN && mdist_value_count(w->zero) == 2 &&
                      mdist_value_leaf_count(w->value) == 1 && mdist_value_leaf_path(w->value, 0)[0] == '\0' &&
                      strcmp(mdist_variable_name(w->variable), "v") == 0 && mdist_tensor_elements(&tensor) == 2 &&
@@ -58,6 +60,7 @@ static const Entry entries[] = {
     QUERY(strategy_worker_count),
     QUERY(strategy_worker),
     QUERY(strategy_is_chief),
+    QUERY(strategy_is_joining),
     QUERY(value_kind),
     QUERY(value_count),
     QUERY(value_leaf_count),
@@ -74,6 +77,7 @@ static const Entry entries[] = {
     QUERY(group_position),
     QUERY(group_destroy),
     QUERY(call_destroy),
+    QUERY(blob_destroy),
     QUERY(error_status),
     QUERY(error_message),
     QUERY(error_reason),

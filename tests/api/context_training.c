@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the functions of loop.h and gradients.h. context.h explains the table.
+// Calls of the functions of loop.h, gradients.h and elastic.h. context.h explains the table.
 #include "context.h"
 
 CALL(run_steps) {
@@ -75,11 +75,50 @@ CALL(gradients_accumulate) {
     return status == MDIST_OK ? call_gradients_ready(w, error) : status;
 }
 
+/// The job is of fixed size. A call that fails for that reason, or since a merge is open, has passed the check of its context.
+static mdist_status_t not_elastic(mdist_status_t status, mdist_error_t **error) {
+    if (status != MDIST_ERR_FAILED_PRECONDITION) return status;
+    const char *const reason = mdist_error_reason(*error);
+    if (strcmp(reason, "not_elastic") != 0 && strcmp(reason, "open_run") != 0) return status;
+    mdist_error_free(*error);
+    *error = NULL;
+    return MDIST_OK;
+}
+CALL(commit) {
+    return not_elastic(mdist_commit(w->strategy, 1, NULL, error), error);
+}
+CALL(regroup) {
+    return not_elastic(mdist_regroup(w->strategy, NULL, NULL, error), error);
+}
+CALL(membership_changed) {
+    int32_t changed = 7;
+    return not_elastic(mdist_membership_changed(w->strategy, &changed, NULL, error), error);
+}
+static int32_t save_nothing(uint32_t replica, void *to, size_t bytes, void *user_data) {
+    (void)replica, (void)to, (void)bytes, (void)user_data;
+    return 0;
+}
+static int32_t restore_nothing(uint32_t replica, const void *from, size_t bytes, void *user_data) {
+    (void)replica, (void)from, (void)bytes, (void)user_data;
+    return 0;
+}
+CALL(blob_create) {
+    mdist_blob_t *out = NULL;
+    const mdist_status_t status =
+        mdist_blob_create(w->strategy, "blob", 8, save_nothing, restore_nothing, NULL, NULL, &out, error);
+    mdist_blob_destroy(out);
+    return status;
+}
+
 static const Entry entries[] = {
     ENTRY(run_steps, OUTSIDE),         ENTRY(loop_set_output, OUTSIDE),   ENTRY(replica_set_output, IN_STEP),
     ENTRY(loop_outputs, ANYWHERE),     ENTRY(loop_set_object, ANYWHERE),  ENTRY(loop_object, ANYWHERE),
     ENTRY(gradients_create, ANYWHERE), ENTRY(gradients_tensor, ANYWHERE), ENTRY(gradients_accumulate, IN_STEP),
     ENTRY(gradients_ready, IN_STEP),   ENTRY(gradients_wait, IN_STEP),    ENTRY(gradients_ready_at, IN_STEP),
     ENTRY(gradients_lend, ANYWHERE),   ENTRY(gradients_create_lent, ANYWHERE),
+    ENTRY(commit, OUTSIDE),
+    ENTRY(regroup, OUTSIDE),
+    ENTRY(membership_changed, OUTSIDE),
+    ENTRY(blob_create, ANYWHERE),
 };
 const Table training_table = {entries, sizeof entries / sizeof *entries};

@@ -18,7 +18,7 @@ enum { REPLICAS = 8, STEPS = 24, EVERY = 3, WEIGHTS = 1000, MOST_WORKERS = 8 };
 static uint64_t generator[REPLICAS]; // the program's own state of each replica; a blob
 static mdist_variable_t *weights, *seen;
 static uint64_t now_at;
-enum { ANY = 99 };                    // in the place of a replica id
+enum { ANY = 99 };                     // in the place of a replica id
 static const char *die_in, *die_where; // "step 5 0": in step 5 of replica 0; also "save 6 0", "restore 0 0"
 static uint64_t die_step;
 static uint32_t die_replica = UINT32_MAX;
@@ -67,7 +67,8 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     float *const w = own.data;
     float gradient[WEIGHTS];
     for (int i = 0; i < WEIGHTS; ++i)
-        gradient[i] = (float)((generator[id] >> (i % 40)) & 1023) / 997.0f - w[i] * (float)(id + 1) * 0.1f + (float)rows * 1e-3f;
+        gradient[i] =
+            (float)((generator[id] >> (i % 40)) & 1023) / 997.0f - w[i] * (float)(id + 1) * 0.1f + (float)rows * 1e-3f;
     const mdist_buffer_t buffer = {gradient, WEIGHTS, MDIST_FLOAT32, 0};
     if (mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL) != MDIST_OK) return 1;
     for (int i = 0; i < WEIGHTS; ++i) w[i] += 0.01f * gradient[i];
@@ -82,10 +83,10 @@ static void fail_worker(const char *what, mdist_error_t *error) {
     _exit(3);
 }
 
-#define DO(call)                                                     \
-    do {                                                             \
-        mdist_error_t *problem = NULL;                               \
-        if ((call) != MDIST_OK) fail_worker(#call, problem);         \
+#define DO(call)                                             \
+    do {                                                     \
+        mdist_error_t *problem = NULL;                       \
+        if ((call) != MDIST_OK) fail_worker(#call, problem); \
     } while (0)
 
 static mdist_iterator_t *numbers_of(mdist_strategy_t *strategy) {
@@ -259,7 +260,7 @@ typedef struct Job {
     mdist_store_t *store;
     char address[256];
     Worker workers[32];
-    uint32_t count;  // started so far
+    uint32_t count; // started so far
     uint32_t size;
     int keeps_size; // lost workers are replaced, and the others wait for them
 } Job;
@@ -321,13 +322,14 @@ static void start(Job *job, const char *die) {
 static void read_text(Worker *worker) {
     size_t used = 0;
     ssize_t got;
-    while ((got = read(worker->out, worker->text + used, sizeof worker->text - 1 - used)) > 0 || (got < 0 && errno == EINTR))
+    while ((got = read(worker->out, worker->text + used, sizeof worker->text - 1 - used)) > 0 ||
+           (got < 0 && errno == EINTR))
         used += got > 0 ? (size_t)got : 0;
     close(worker->out);
 }
 
-/// Waits for one worker, or for any if `pid` is -1. Replaces it if it was killed and the job keeps its size. Returns 0 if
-/// there is none.
+/// Waits for one worker, or for any if `pid` is -1. Replaces it if it was killed and the job keeps its size. Returns 0
+/// if there is none.
 static int reap(Job *job, pid_t pid) {
     int status = 0;
     pid = waitpid(pid, &status, 0);
@@ -402,8 +404,8 @@ static void run_with(uint32_t size, const char *const *die, uint32_t deaths, con
 
 static void the_others_go_on_when_one_is_killed(void **state) {
     (void)state;
-    static const char *const places[] = {"step 7 0", "step 7 1", "step 0 0", "step 1 0", "save 6 0", "save 6 1",
-                                         "step 23 0"};
+    static const char *const places[] = {"step 7 0", "step 7 1", "step 0 0", "step 1 0",
+                                         "save 6 0", "save 6 1", "step 23 0"};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i)
         for (int shm = 0; shm < 2; ++shm) {
             const char *const die[] = {places[i]};
@@ -473,8 +475,8 @@ static void a_frozen_worker_is_left_behind(void **state) {
         finish(&job);
         for (uint32_t i = 0; i < 3; ++i) {
             const char *const text = job.workers[i].text;
-            const int left_behind = i == 1 && (strstr(text, "ABORTED old_generation") != NULL ||
-                                               strstr(text, "ABORTED job_ended") != NULL);
+            const int left_behind =
+                i == 1 && (strstr(text, "ABORTED old_generation") != NULL || strstr(text, "ABORTED job_ended") != NULL);
             if (!left_behind && strstr(text, result) == NULL) {
                 print_error("worker %" PRIu32 " said: %s\n", i, text);
                 fail();
@@ -530,9 +532,9 @@ static void a_job_of_fixed_size_refuses(void **state) {
     assert_int_equal(mdist_strategy_create(config, &strategy, &error), MDIST_ERR_CONFIG);
     assert_string_equal(mdist_error_reason(error), "elastic_store");
     mdist_error_free(error);
-    static const char *const wrong[][2] = {{"elastic.min_workers", "5"}, {"elastic.max_workers", "5"},
-                                           {"devices", "cpu*2"}, {"data.order", "tf"}, {"strategy", "in_graph"},
-                                           {"data.auto_shard_policy", "file"}, {"elastic.copies", "0"}};
+    static const char *const wrong[][2] = {
+        {"elastic.min_workers", "5"}, {"elastic.max_workers", "5"},       {"devices", "cpu*2"},   {"data.order", "tf"},
+        {"strategy", "in_graph"},     {"data.auto_shard_policy", "file"}, {"elastic.copies", "0"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
         mdist_config_destroy(config);
         OK(mdist_config_create(&config, &error));

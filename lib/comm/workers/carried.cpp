@@ -6,10 +6,10 @@
 #include "comm/plan/plan.h"
 #include "comm/schedules/all_reduce.h"
 #include "comm/schedules/transfer.h"
+#include "comm/workers/known_lengths.h"
 #include "comm/workers/operation.h"
 #include "comm/workers/told_operation.h"
 #include "reduce/float_environment.h"
-#include "util/fnv.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -35,57 +35,6 @@ bool needs_others_lengths(Pattern pattern) {
 /// Whether the bytes follow the payload as messages of their own.
 bool sends_behind(Pattern pattern) {
     return !sums_parts(pattern) && !needs_others_lengths(pattern);
-}
-
-/// What a worker knows of the lengths before the others have told theirs: its own, and the pieces of an earlier call.
-class KnownLengths final : public Lengths {
-  public:
-    /// `pieces` are by buffer, then by replica; empty if none are remembered.
-    KnownLengths(const Collective &asked, const std::vector<uint64_t> &pieces)
-        : asked_(asked), own_(Calls(asked.calls, 0, asked.workers.replica_count())), pieces_(pieces) {}
-
-    uint32_t replicas() const override { return asked_.workers.replica_count(); }
-    uint64_t piece(uint32_t replica, std::size_t b) const override {
-        if (!has_parts(asked_.call().kind->pattern())) return own_.piece(replica, b);
-        if (!pieces_.empty()) return pieces_[b * replicas() + replica];
-        return asked_.has(replica) ? own(replica).piece(0, b) : 0;
-    }
-    uint64_t joined(uint32_t, std::size_t) const override { return 0; } // plans do not ask
-    uint64_t given(uint32_t from, uint32_t to, std::size_t b) const override {
-        if (!asked_.has(from)) return 0;
-        const Call &call = asked_.call_of(from);
-        return call.input_parts[b * call.part_count + to];
-    }
-    uint64_t taken(uint32_t, uint32_t, std::size_t) const override { return 0; } // a giver need not know
-    /// Whether this worker's pieces have the lengths that are remembered.
-    bool own_pieces_fit() const {
-        for (uint32_t slot = asked_.span().first; slot < asked_.span().last; ++slot) {
-            const uint32_t replica = asked_.workers.position_of(slot);
-            for (std::size_t b = 0; b < asked_.call().buffer_count; ++b)
-                if (own(replica).piece(0, b) != piece(replica, b)) return false;
-        }
-        return true;
-    }
-
-  private:
-    CallLengths own(uint32_t replica) const {
-        return CallLengths(Calls(asked_.calls + (asked_.workers.slot_of(replica) - asked_.span().first), 0, 1));
-    }
-
-    const Collective &asked_;
-    const CallLengths own_; // one call stands for all
-    const std::vector<uint64_t> &pieces_;
-};
-
-std::vector<uint64_t> pieces_of(const Lengths &lengths, std::size_t buffers) {
-    std::vector<uint64_t> pieces;
-    for (std::size_t b = 0; b < buffers; ++b)
-        for (uint32_t replica = 0; replica < lengths.replicas(); ++replica) pieces.push_back(lengths.piece(replica, b));
-    return pieces;
-}
-
-uint64_t hash_of(const std::vector<uint64_t> &numbers, uint64_t begin = 0) {
-    return fnv1a({reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(uint64_t)}) ^ begin;
 }
 
 /// The rows of the sums, by buffer. Each worker gets its part of the results.
@@ -142,10 +91,9 @@ class Carrying {
     }
     std::size_t most_data() const {
         std::size_t head = 0; // the longest, so that all workers have the same limit
-        for (uint32_t worker = 0; worker < workers(); ++worker)
-            head = std::max(head, head_bytes(worker));
-        // All payloads of a call, in both directions. If more is freed at once, glibc gives the memory back to the system,
-        // and fresh pages cost more than a trip.
+        for (uint32_t worker = 0; worker < workers(); ++worker) head = std::max(head, head_bytes(worker));
+        // All payloads of a call, in both directions. If more is freed at once, glibc gives the memory back to the
+        // system, and fresh pages cost more than a trip.
         constexpr std::size_t kMostTogether = 196608;
         // Copying more than this to a payload and back costs more than a trip through shared memory.
         constexpr std::size_t kCheapCopy = 16384;
@@ -379,18 +327,14 @@ class Carrying {
     const bool told_; // the workers tell each other the lengths of their pieces
     const uint32_t self_;
     std::vector<uint64_t> table_;
-    uint64_t hash_ = 0;      // of the lengths that are remembered
-    uint64_t true_hash_ = 1; // of the lengths that the workers have told
+    uint64_t hash_ = 0;                           // of the lengths that are remembered
+    uint64_t true_hash_ = 1;                      // of the lengths that the workers have told
     std::vector<std::vector<char>> payload_data_; // by worker: table, hash, and what goes along
     std::vector<SmallExchange::Package> packages_;
     Pending behind_; // messages behind the payloads
     WorkerOperation *operation_ = nullptr;
     std::unique_ptr<Lengths> lengths_;
 };
-
-} // namespace
-
-namespace {
 
 /// Whether the partials of a reduction to a root are few. If not, the root has to copy too much.
 bool is_small_sum(const Collective &asked) {

@@ -6,8 +6,8 @@
 //   receive it when they have all lengths, and so know where it belongs.
 // - In a sum to a root, the partials are the payload of the header, if they are small.
 // - In a scatter or reduce-scatter, the giver must know the lengths of the others' pieces. It takes those of its last
-//   call that looked the same. The bytes are the payload of the header, if they are small, with a hash of these lengths.
-//   If the lengths turn out to be others, nobody uses the bytes.
+//   call that looked the same. The bytes are the payload of the header, if they are small, with a hash of these
+//   lengths. If the lengths turn out to be others, nobody uses the bytes.
 // What did not go along is sent afterwards, as in the plan. Workers need not agree about what they remember: the hash
 // says it.
 #pragma once

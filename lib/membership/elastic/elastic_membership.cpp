@@ -165,8 +165,9 @@ std::optional<Generation> ElasticMembership::ask(const Holdings &held, uint64_t 
             case ElasticMember::State::kFailed:
                 continue; // a member was lost just as all were connected
             default:
-                throw in_time ? body_->why_ended()
-                              : Failure(MDIST_ERR_TIMEOUT, text("no next generation within ", seconds_text(timeout_ns)));
+                throw in_time
+                    ? body_->why_ended()
+                    : Failure(MDIST_ERR_TIMEOUT, text("no next generation within ", seconds_text(timeout_ns)));
         }
     }
 }

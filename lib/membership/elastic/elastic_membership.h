@@ -24,12 +24,13 @@ class ElasticMembership {
 
     /// Whether a generation without this worker is at work.
     bool is_newcomer() const;
-    /// Asks for the first generation. Returns it when all of its members are connected, or none if it has formed without
-    /// this worker, which is a newcomer now. Throws as next().
+    /// Asks for the first generation. Returns it when all of its members are connected, or none if it has formed
+    /// without this worker, which is a newcomer now. Throws as next().
     std::optional<Generation> first(uint64_t timeout_ns);
     /// Leaves the current generation and asks for the next. Returns it when all of its members are connected. `held`:
-    /// the commits that this worker has parts of. Throws ABORTED (`no_store`, `old_generation`, `unreachable`), TIMEOUT, DATA_LOSS and what else ends
-    /// a job; then this worker is out of it for good. The Membership of the generation before must have left.
+    /// the commits that this worker has parts of. Throws ABORTED (`no_store`, `old_generation`, `unreachable`),
+    /// TIMEOUT, DATA_LOSS and what else ends a job; then this worker is out of it for good. The Membership of the
+    /// generation before must have left.
     Generation next(Holdings held, uint64_t timeout_ns);
     /// Of the generation that next() has returned.
     std::unique_ptr<Membership> membership();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ElasticStoreService: an ElasticStore that listens at a network address, with the thread that serves it. A launcher owns
-// it. Any thread.
+// ElasticStoreService: an ElasticStore that listens at a network address, with the thread that serves it. A launcher
+// owns it. Any thread.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blob: state of the program that each replica has for itself, of a fixed size, such as a random generator. Commits keep
-// it. Plain data.
+// Blob: state of the program that each replica has for itself, of a fixed size, such as a random generator. Commits
+// keep it. Plain data.
 #pragma once
 
 #include <cstddef>

@@ -179,7 +179,8 @@ void Elastic::write_back(const State &state, const KeptCommit &from) const {
         const std::string position = positions.text();
         if (!position.empty()) Restoring(iterator, parse_iterator_state(position)).commit();
     }
-    if (!positions.complete()) throw Failure(MDIST_ERR_INTERNAL, "the positions of a commit are not as long as they say");
+    if (!positions.complete())
+        throw Failure(MDIST_ERR_INTERNAL, "the positions of a commit are not as long as they say");
 }
 
 } // namespace mdist

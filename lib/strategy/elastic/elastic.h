@@ -3,8 +3,8 @@
 // job goes on with other workers. docs/elastic.md describes both.
 //
 // A commit (commit.cpp) is made in a spare buffer while the last one stays. Parts go to their holders, which are the
-// next workers by rank. Whoever passes the barrier that follows knows that all parts are in place, and marks the commit.
-// Whoever passes a second barrier knows that all have marked it, and drops the last one.
+// next workers by rank. Whoever passes the barrier that follows knows that all parts are in place, and marks the
+// commit. Whoever passes a second barrier knows that all have marked it, and drops the last one.
 //
 // A regroup (regroup.cpp) asks for the next generation until it has one in which the commit that the store chose is
 // restored and kept anew by all.
@@ -82,8 +82,8 @@ class Elastic {
     Runs &runs_;
     std::vector<KeptCommit> commits_; // two at most, older first
     KeptCommit spare_;                // the last one's memory, for the next
-    uint32_t losses_ = 0;       // since the program's last commit
-    mutable std::mutex mutex_;  // guards the two below
+    uint32_t losses_ = 0;             // since the program's last commit
+    mutable std::mutex mutex_;        // guards the two below
     std::vector<std::weak_ptr<Blob>> blobs_;
     std::vector<std::weak_ptr<Iterator>> iterators_;
 };

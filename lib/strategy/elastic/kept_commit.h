@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeptCommit: one commit in the memory of a worker. `shared` is the same on all workers: mirrored variables and the positions
-// of iterators. A part is what one replica has for itself: its copies of sync-on-read variables, and its blobs. A worker
-// has the parts of its own replicas and of those that it is a holder for. Plain data.
+// KeptCommit: one commit in the memory of a worker. `shared` is the same on all workers: mirrored variables and the
+// positions of iterators. A part is what one replica has for itself: its copies of sync-on-read variables, and its
+// blobs. A worker has the parts of its own replicas and of those that it is a holder for. Plain data.
 #pragma once
 
 #include "membership/elastic/generation.h"

@@ -24,8 +24,9 @@ bool is_loss(const Failure &failure) {
 }
 
 Failure without_commit() {
-    return Failure(MDIST_ERR_ABORTED, "workers were lost before all had made the first commit, so there is no state to "
-                                      "go on from. Start the job again")
+    return Failure(MDIST_ERR_ABORTED,
+                   "workers were lost before all had made the first commit, so there is no state to "
+                   "go on from. Start the job again")
         .reason("no_commit");
 }
 
@@ -83,16 +84,16 @@ std::string difference(std::string_view theirs, std::string_view own) {
 }
 
 Failure turned_away(const Offer &job, const Offer &own) {
-    return Failure(MDIST_ERR_MISMATCH,
-                   text("this newcomer has not created what the job has: ", difference(job.state, own.state),
-                        ". The job goes on without it"))
+    return Failure(MDIST_ERR_MISMATCH, text("this newcomer has not created what the job has: ",
+                                            difference(job.state, own.state), ". The job goes on without it"))
         .reason("different_program");
 }
 
 } // namespace
 
 KeptCommit *Elastic::find(CommitId id) {
-    const auto found = std::find_if(commits_.begin(), commits_.end(), [&](const KeptCommit &kept) { return kept.id == id; });
+    const auto found =
+        std::find_if(commits_.begin(), commits_.end(), [&](const KeptCommit &kept) { return kept.id == id; });
     return found == commits_.end() ? nullptr : &*found;
 }
 
@@ -106,16 +107,17 @@ void Elastic::check_is_loss() const {
     const auto cause = job_.end_of_collectives();
     if (!cause) return;
     if (!is_loss(*cause))
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text("the job has failed, but not because a worker was lost, and would fail again: ",
-                           cause->message()))
+        throw Failure(
+            MDIST_ERR_FAILED_PRECONDITION,
+            text("the job has failed, but not because a worker was lost, and would fail again: ", cause->message()))
             .reason("not_a_loss")
             .worker(cause->worker());
     const uint32_t most = job_.elastic().max_losses_per_commit;
     if (losses_ < most) return;
-    throw Failure(cause->status(),
-                  text("workers were lost ", losses_ + 1, " times without a new commit, more often than "
-                       "elastic.max_losses_per_commit (", most, ") permits: ", cause->message()))
+    throw Failure(cause->status(), text("workers were lost ", losses_ + 1,
+                                        " times without a new commit, more often than "
+                                        "elastic.max_losses_per_commit (",
+                                        most, ") permits: ", cause->message()))
         .reason("too_many_losses")
         .worker(cause->worker());
 }
@@ -193,8 +195,9 @@ void Elastic::take_from_others(Workers &others, const Call &call, CommitId id, c
     if (mine.state != source->state) throw turned_away(*source, mine);
     for (uint32_t worker = 0; worker < offers.size(); ++worker)
         if (offers[worker].state != source->state)
-            throw Failure(MDIST_ERR_PEER_LOST, text(others.name(worker), " was turned away, because it has not created "
-                                                                         "what the job has"))
+            throw Failure(MDIST_ERR_PEER_LOST, text(others.name(worker),
+                                                    " was turned away, because it has not created "
+                                                    "what the job has"))
                 .reason("different_program")
                 .worker(worker);
 

@@ -60,7 +60,8 @@ void Job::leave_generation() noexcept {
 void Job::enter_generation(const Generation &next) {
     std::unique_ptr<Membership> membership = elastic_membership_->membership();
     std::vector<uint32_t> counts;
-    for (const Generation::Member &member : next.members) counts.push_back(member.replicas.last - member.replicas.first);
+    for (const Generation::Member &member : next.members)
+        counts.push_back(member.replicas.last - member.replicas.first);
     {
         const std::lock_guard lock(meeting_mutex_);
         const uint64_t timeout_ns = group().timeout();
