@@ -107,7 +107,7 @@ static int all_reduce(const Model *model, Operation *operation) {
 
 static int broadcast(const Model *model, Operation *operation) {
     const Members members = members_of(model, operation);
-    Tensor flat[MOST_REPLICAS];
+    Tensor flat[MOST_REPLICAS] = {{0}};
     if (!is_member(&members, (uint32_t)operation->root))
         return members_get(model, operation, &members, MDIST_ERR_INVALID_ARGUMENT);
     if (!collect(operation, 0, &members, flat)) return members_get(model, operation, &members, MDIST_ERR_MISMATCH);
@@ -120,7 +120,7 @@ static int broadcast(const Model *model, Operation *operation) {
 /// Joins everything, flat, in the members' order.
 static int all_gather(const Model *model, Operation *operation) {
     const Members members = members_of(model, operation);
-    Tensor flat[MOST_REPLICAS];
+    Tensor flat[MOST_REPLICAS] = {{0}};
     collect(operation, 0, &members, flat);
     uint64_t elements = 0;
     for (uint32_t m = 0; m < members.count; ++m) elements += flat[m].elements;
@@ -150,7 +150,7 @@ static int reduce_scatter(const Model *model, Operation *operation) {
 
 static int all_to_all(const Model *model, Operation *operation) {
     const Members members = members_of(model, operation);
-    Tensor flat[MOST_REPLICAS];
+    Tensor flat[MOST_REPLICAS] = {{0}};
     const int same = collect(operation, 0, &members, flat);
     int statuses[MOST_REPLICAS] = {0}, wrong = 0;
     for (uint32_t m = 0; m < members.count; ++m) wrong += flat[m].elements % members.count != 0;
