@@ -62,7 +62,8 @@ def types(function):
 def suppressions(model):
     """Tells abidiff which structs may grow at their end."""
     names = "|".join(name.removesuffix("_t") for name, one in model.structs.items() if grows(one))
-    return f"[suppress_type]\n  type_kind = struct\n  name_regexp = ^({names})$\n  has_data_member_inserted_at = end\n"
+    return (f"[suppress_type]\n  type_kind = struct\n  name_regexp = ^({names})$\n  has_data_member_inserted_at = end\n"
+            "  has_size_change = yes\n")  # abidiff 2.6 asks for it, and that of Debian 12 does not know it
 
 
 def changed_by_abidiff(version, include):
@@ -118,6 +119,8 @@ CHANGES = {
                              "(*mdist_step_fn)(mdist_replica_t *replica, void *user_data, int32_t more)", BOTH),
 }
 
+LATELY_SEEN = {"another type of an option"}  # by abidiff 2.6, but not by that of Debian 12
+
 
 class Judges(unittest.TestCase):
     def test_breaks_are_seen_and_additions_are_not(self):
@@ -130,7 +133,7 @@ class Judges(unittest.TestCase):
                 self.assertIn(before, header.read_text())
                 header.write_text(header.read_text().replace(before, after, 1))
                 judges = {"model": breaks(model_of(version / "include"), model_of(include))}
-                if shutil.which("abidiff"):
+                if shutil.which("abidiff") and change not in LATELY_SEEN:
                     judges["abidiff"] = changed_by_abidiff(version, include)
                 found = tuple(judge for judge, said in judges.items() if (said if isinstance(said, str) else list(said)))
                 self.assertEqual(found, tuple(judge for judge in expected if judge in judges))
