@@ -14,11 +14,11 @@
 #include <signal.h>
 #include <string.h>
 
-enum { REPLICAS = 4, STEPS = 100, EVERY = 10 };
+enum { MOST_REPLICAS = 64, STEPS = 100, EVERY = 10 };
 
 typedef struct Training {
     mdist_variable_t *weight;
-    uint64_t random[REPLICAS]; // by replica id; a worker uses those of its own replicas
+    uint64_t random[MOST_REPLICAS]; // by replica id; a worker uses those of its own replicas
     uint64_t at;
     int dies;
 } Training;
@@ -82,12 +82,13 @@ int main(int argc, char **argv) {
     mdist_strategy_t *strategy;
     mdist_blob_t *blob;
     must(mdist_strategy_create(NULL, &strategy, &problem));
+    if (mdist_strategy_replica_count(strategy) > MOST_REPLICAS) return 2; // `random` has no more
 
     // Everything is created before the first step, on all workers alike, newcomers too.
     float zero = 0;
     const mdist_tensor_t like = {.data = &zero, .dtype = MDIST_FLOAT32};
     must(mdist_variable_create(strategy, "weight", &like, &training.weight, NULL, &problem));
-    for (uint32_t id = 0; id < REPLICAS; ++id) training.random[id] = id;
+    for (uint32_t id = 0; id < MOST_REPLICAS; ++id) training.random[id] = id;
     const size_t bytes = sizeof training.random[0];
     must(mdist_blob_create(strategy, "random", bytes, save, restore, &training, NULL, &blob, &problem));
     mdist_iterator_t *const iterator = rows_of(strategy);
