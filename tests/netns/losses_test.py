@@ -16,6 +16,7 @@ LIMIT_S = 60  # heartbeat timeout for tests in which it must not expire, even on
 LIMITS_S = (2, 10, 30)  # for tests in which it must expire: tried one after another, until no other worker is late
 PATIENCE_S = 180  # after this time, a worker hangs
 STORE_PORT = "7000"
+CONTROL, DATA = 1, 2  # connections of two workers, by the bytes that they have carried; first that for messages
 
 
 def start(scenario, victim, hosts=HOSTS, per_host=1, limit_s=LIMIT_S, **variables):
@@ -97,7 +98,7 @@ class Losses(unittest.TestCase):
         workers = start_and_join("one_connection_breaks", 0)
         try:
             found = connections(one, other)
-            while len(found) != 2 or found[1][0] < 1000000:  # until it is clear which connection carries data
+            while len(found) != 3 or found[DATA][0] < 1000000:  # until it is clear which connection carries what
                 found = connections(one, other)
             if not reset(one, *found[which][1:]):
                 self.skipTest("this kernel resets no connections for ss -K (CONFIG_INET_DIAG_DESTROY)")
@@ -108,12 +109,12 @@ class Losses(unittest.TestCase):
         self.assertLessEqual(set(lost), {one, other})
 
     def test_a_control_connection_that_is_reset(self):
-        self.break_connection(1, 2, which=0)
-        self.break_connection(0, 2, which=0)
+        self.break_connection(1, 2, which=CONTROL)
+        self.break_connection(0, 2, which=CONTROL)
 
     def test_a_data_connection_that_is_reset(self):
-        self.break_connection(1, 2, which=1)
-        self.break_connection(2, 0, which=1)
+        self.break_connection(1, 2, which=DATA)
+        self.break_connection(2, 0, which=DATA)
 
     def cut(self, limit_s, victim, *arguments):
         workers = start_and_join("one_is_cut_off", victim, limit_s)
