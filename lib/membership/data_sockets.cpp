@@ -11,7 +11,7 @@
 namespace mdist {
 namespace {
 
-constexpr std::size_t kMostFromPeer = 4096;
+constexpr std::size_t kMostFromDialer = 4096;
 
 } // namespace
 
@@ -80,7 +80,7 @@ void DataSockets::dial(const Place &place, const Digest &token) {
     dial.hello.number = place.second;
     dial.session = peers_.session();
     dial.key = peer_key(options_, peers_.session());
-    dial.most_payload = kMostFromPeer;
+    dial.most_payload = kMostFromDialer;
     dial.make_body = [token](ConnectionId) { return PayloadWriter().bytes(token).take(); };
     dialers_.emplace(place, Dialer(world_, std::move(dial)));
 }

@@ -6,25 +6,15 @@
 #include <chrono>
 #include <condition_variable>
 
+#include "membership/await.h"
 #include "membership/descriptor_limit.h"
 #include "membership/descriptors.h"
 #include "membership/fixed_thread.h"
-#include "util/clock.h"
-#include "util/function_ref.h"
 #include "util/log.h"
-#include "util/long_wait.h"
 #include "util/text.h"
 
 namespace mdist {
 namespace {
-
-using Deadline = std::chrono::steady_clock::time_point;
-
-/// Cuts the timeout off at 2^60 ns (36 years), so that the sum does not overflow.
-Deadline deadline_after(uint64_t timeout_ns) {
-    constexpr uint64_t kLongestNs = uint64_t{1} << 60;
-    return std::chrono::steady_clock::now() + std::chrono::nanoseconds(std::min(timeout_ns, kLongestNs));
-}
 
 void check_options(const MembershipOptions &options) {
     if (options.size == 0 || options.rank >= options.size)
@@ -70,8 +60,6 @@ class Membership::Body {
     std::atomic<bool> failed_{false};
 
   private:
-    bool await(std::unique_lock<std::mutex> &hold, Deadline deadline, FunctionRef<bool()> ready,
-               LongWait::Describe describe);
     void hear_news() {
         tell_failure();
         hand_on_notices();
@@ -109,7 +97,7 @@ Membership::Body::Body(MembershipOptions options) : options_(std::move(options))
     std::unique_lock<std::mutex> hold(reactor().lock());
     // The member itself fails at the deadline. This later one is in case its thread cannot run.
     const auto formed = [&] { return member.state() != Member::State::kForming; };
-    await(hold, deadline + std::chrono::seconds(1), formed, [&]() -> WaitText {
+    await(hold, thread_->changed(), deadline + std::chrono::seconds(1), formed, [&]() -> WaitText {
         return {member.name(), "mdist_strategy_create", member.awaited()};
     });
     if (member.state() == Member::State::kReady) {
@@ -124,31 +112,6 @@ Membership::Body::Body(MembershipOptions options) : options_(std::move(options))
 
 Membership::Body::~Body() {
     leave();
-}
-
-/// Waits until ready(), which runs with the lock held. Returns false if the deadline comes first.
-bool Membership::Body::await(std::unique_lock<std::mutex> &hold, Deadline deadline, FunctionRef<bool()> ready,
-                             LongWait::Describe describe) {
-    constexpr uint64_t kLongestNs = uint64_t{1} << 60;
-    bool in_time = true;
-    LongWait long_wait(monotonic_clock().now_ns());
-    while (!ready() && in_time) {
-        const auto slice = std::chrono::nanoseconds(std::min(long_wait.slice_ns(), kLongestNs));
-        const auto end = std::min(deadline, std::chrono::steady_clock::now() + slice);
-        if (thread_->changed().wait_until(hold, end, ready)) break;
-        in_time = end < deadline;
-        if (long_wait.slice_ns() != 0) continue;
-        const WaitText text = describe();
-        hold.unlock(); // the program's log sink may be slow, and the other workers wait for heartbeats
-        long_wait.look([&] { return text; });
-        hold.lock();
-    }
-    const bool done = ready();
-    if (!long_wait.told()) return done;
-    hold.unlock();
-    long_wait.end();
-    hold.lock();
-    return done;
 }
 
 void Membership::Body::leave() noexcept {
@@ -199,7 +162,7 @@ std::vector<std::string> Membership::Body::exchange(const std::string &blob, uin
     const uint64_t number = peers.begin_exchange(blob);
     reactor().wake();
     const auto ready = [&] { return peers.failure().has_value() || peers.exchanged(number); };
-    const bool in_time = await(hold, deadline, ready, [&]() -> WaitText {
+    const bool in_time = await(hold, thread_->changed(), deadline, ready, [&]() -> WaitText {
         return {peers.name(options_.rank), "an exchange of all workers", peers.name(peers.awaited(number))};
     });
     if (peers.exchanged(number)) return peers.take_exchange(number);
@@ -231,7 +194,7 @@ std::vector<int> Membership::Body::connect(const std::vector<uint32_t> &ranks, u
         if (!descriptors) descriptors = sockets.take(wanted);
         return descriptors.has_value() || thread_->failure().has_value();
     };
-    const bool in_time = await(hold, deadline, ready, [&]() -> WaitText {
+    const bool in_time = await(hold, thread_->changed(), deadline, ready, [&]() -> WaitText {
         const auto [late, why] = sockets.awaited(wanted);
         Peers &peers = thread_->peers();
         return {peers.name(options_.rank), "connecting for data",

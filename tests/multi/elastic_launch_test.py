@@ -10,7 +10,7 @@ import sys
 import unittest
 
 MDIST, WORKER = sys.argv[1:3]
-STEPS = "2000"
+STEPS = "20000"
 
 
 class Launched:

@@ -2,14 +2,12 @@
 #include "membership/elastic/elastic_membership.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "membership/address.h"
+#include "membership/await.h"
 #include "membership/elastic/elastic_member.h"
 #include "membership/reactor.h"
-#include "util/clock.h"
-#include "util/long_wait.h"
 #include "util/text.h"
 
 namespace mdist {
@@ -29,27 +27,10 @@ class ElasticMembership::Body {
     }
 
     /// Waits until ready(), which runs with the lock held, for that time. Returns whether it is.
-    template <class Ready>
-    bool await(std::unique_lock<std::mutex> &hold, uint64_t timeout_ns, const char *operation, Ready ready) {
-        using Steady = std::chrono::steady_clock;
-        constexpr uint64_t kLongest = uint64_t{1} << 60;
-        const Steady::time_point deadline = Steady::now() + std::chrono::nanoseconds(std::min(timeout_ns, kLongest));
-        LongWait long_wait(monotonic_clock().now_ns());
-        while (!ready() && Steady::now() < deadline) {
-            const auto slice = std::chrono::nanoseconds(std::min(long_wait.slice_ns(), kLongest));
-            if (changed.wait_until(hold, std::min(deadline, Steady::now() + slice), ready)) break;
-            if (long_wait.slice_ns() != 0) continue;
-            const WaitText text = {"this worker", operation, member->awaited()};
-            hold.unlock(); // the program's log sink may be slow, and the store waits for heartbeats
-            long_wait.look([&] { return text; });
-            hold.lock();
-        }
-        const bool done = ready();
-        if (!long_wait.told()) return done;
-        hold.unlock();
-        long_wait.end();
-        hold.lock();
-        return done;
+    bool await(std::unique_lock<std::mutex> &hold, uint64_t timeout_ns, const char *operation,
+               FunctionRef<bool()> ready) {
+        return mdist::await(hold, changed, deadline_after(timeout_ns), ready,
+                            [&]() -> WaitText { return {"this worker", operation, member->awaited()}; });
     }
 
     /// `by`: who sets it. Only the last one can take it back.

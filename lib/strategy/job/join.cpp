@@ -118,9 +118,7 @@ std::unique_ptr<ElasticMembership> join_elastic_job(const Config &config, Resolv
     if (resolved.store.empty() || resolved.serves_store || resolved.store_by_pmi)
         throw Failure(MDIST_ERR_CONFIG,
                       text("elastic.replicas is ", settings.replicas, " (", config.origin("elastic.replicas"),
-                           "), but the job has no store outside of its workers. Start it with `mdist launch`, or serve "
-                           "a store with `mdist store` and set MDIST_STORE, MDIST_STORE_OWNER=launcher, MDIST_RANK and "
-                           "MDIST_SIZE"))
+                           "), but the job has no store outside of its workers. Start it with `mdist launch`"))
             .reason("elastic_store");
     MembershipOptions options = options_of(config, resolved, text("any of ", settings.replicas), MDIST_DEVICE_CPU);
     options.names.clear(); // ranks change
