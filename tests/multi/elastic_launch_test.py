@@ -3,20 +3,26 @@
 """`mdist launch -n MIN:MAX`: workers of an elastic job are killed and replaced. Usage: elastic_launch_test.py MDIST
 PROGRAM, where PROGRAM is the test multi_elastic, whose training it runs."""
 import os
+import pathlib
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 MDIST, WORKER = sys.argv[1:3]
-STEPS = "20000"
+STEPS = "2000"
 
 
 class Launched:
-    """An elastic job under the launcher, whose lines can be awaited."""
+    """An elastic job under the launcher, whose lines can be awaited. With a gate, it does not end before end()."""
 
-    def __init__(self, size, **variables):
+    def __init__(self, size, gate=False, **variables):
+        self.folder = tempfile.TemporaryDirectory(prefix="mdist-gate-")
+        self.gate = pathlib.Path(self.folder.name, "open")
+        if gate:
+            variables["TEST_GATE"] = str(self.gate)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
         environment.update(MDIST_ELASTIC_REPLICAS="8", TEST_STEPS=STEPS, TEST_PID="1", **variables)
         self.process = subprocess.Popen([MDIST, "launch", "-n", size, "--", WORKER, "worker"], env=environment, text=True,
@@ -36,7 +42,10 @@ class Launched:
         return found
 
     def end(self):
+        """Opens the gate, and returns exit code, results and errors."""
+        self.gate.touch()
         out, errors = self.process.communicate(timeout=300)
+        self.folder.cleanup()
         self.lines += out.splitlines()
         return self.process.returncode, [line for line in self.lines if "result" in line], errors
 
@@ -62,14 +71,14 @@ class Elastic(unittest.TestCase):
         return results
 
     def test_a_killed_worker_is_replaced(self):
-        job = Launched("2:4")
+        job = Launched("2:4", gate=True)
         job.await_lines(r"(begun)", 4)
         os.kill(int(job.await_lines(r"pid (\d+)", 4)[1]), signal.SIGKILL)
-        job.await_lines(r"pid (\d+)", 5)
+        job.await_lines(r"(begun)", 5)
         self.check(job, 1)
 
     def test_one_after_another(self):
-        job = Launched("2:4")
+        job = Launched("2:4", gate=True)
         killed = []
         for number in range(3):
             job.await_lines(r"(begun)", 4 + number)  # the last newcomer has entered
@@ -77,6 +86,7 @@ class Elastic(unittest.TestCase):
             killed.append(alive[-1 - number % 2])
             os.kill(int(killed[-1]), signal.SIGKILL)
             job.await_lines(r"pid (\d+)", 5 + number)
+        job.await_lines(r"(begun)", 7)
         self.check(job, 3)
 
     def test_a_worker_that_dies_at_the_same_step_again_and_again_ends_the_job(self):

@@ -156,6 +156,27 @@ static void check_newcomer(mdist_strategy_t *strategy) {
     if (mdist_strategy_replica_count(strategy) != REPLICAS) fail_worker("the number of replicas", NULL);
 }
 
+static void tell(const char *what) {
+    puts(what);
+    fflush(stdout);
+}
+
+/// Whether the job may end: the file that TEST_GATE names is there. All workers get the same answer.
+static mdist_status_t look_at_gate(mdist_strategy_t *strategy, int *open, mdist_error_t **error) {
+    const char *const gate = getenv("TEST_GATE");
+    *open = 1;
+    if (gate == NULL) return MDIST_OK;
+    int32_t there[REPLICAS];
+    mdist_buffer_t buffers[REPLICAS];
+    for (uint32_t r = 0; r < REPLICAS; ++r) {
+        there[r] = access(gate, F_OK) == 0;
+        buffers[r] = (mdist_buffer_t){&there[r], 1, MDIST_INT32, 0};
+    }
+    const mdist_status_t status = mdist_strategy_all_reduce(strategy, MDIST_MIN, buffers, buffers, 1, NULL, error);
+    *open = status == MDIST_OK && there[0];
+    return status;
+}
+
 static int train(void) {
     mdist_strategy_t *strategy;
     mdist_blob_t *blob;
@@ -186,9 +207,10 @@ static int train(void) {
         check_newcomer(strategy);
         DO(mdist_regroup(strategy, &change, NULL, &problem));
         at = change.step;
+        tell("begun");
     }
     const uint64_t steps = getenv("TEST_STEPS") != NULL ? (uint64_t)atoi(getenv("TEST_STEPS")) : STEPS;
-    int begun = 0, has_result = 0;
+    int begun = change.generation != 1, has_result = 0;
     for (;;) {
         now_at = at;
         mdist_value_t *element = NULL;
@@ -200,22 +222,25 @@ static int train(void) {
             at = change.step;
             continue;
         }
-        if (ends && status == MDIST_OK) status = print_result(strategy, change.generation, &error);
-        if (ends && status == MDIST_OK) { // nobody leaves, with what it holds for others, before all have the result
-            int32_t changed;
+        int32_t changed = 0;
+        int open = 1;
+        if (ends && status == MDIST_OK) status = look_at_gate(strategy, &open, &error);
+        if (!open && status == MDIST_OK) {
+            status = mdist_membership_changed(strategy, &changed, NULL, &error);
+            if (status == MDIST_OK && !changed) continue;
+        }
+        if (ends && open && status == MDIST_OK) status = print_result(strategy, change.generation, &error);
+        if (ends && open && status == MDIST_OK) { // nobody leaves, with what it holds for others, before all have the result
             has_result = 1;
             status = mdist_membership_changed(strategy, &changed, NULL, &error);
             if (status == MDIST_OK) break;
         }
-        if (status == MDIST_OK) status = mdist_iterator_next(iterator, &element, 1, &error);
-        if (status == MDIST_OK) status = mdist_run(strategy, step, &at, &element, 1, NULL, 0, NULL, &error);
+        if (status == MDIST_OK && !changed) status = mdist_iterator_next(iterator, &element, 1, &error);
+        if (status == MDIST_OK && !changed)
+            status = mdist_run(strategy, step, &at, &element, 1, NULL, 0, NULL, &error);
         mdist_value_destroy(element);
-        if (status == MDIST_OK && !begun++) {
-            printf("begun\n"); // all workers have the first commit
-            fflush(stdout);
-        }
-        int32_t changed = 0;
-        if (status == MDIST_OK && ++at % EVERY == 0) {
+        if (status == MDIST_OK && !begun++) tell("begun"); // all workers have the first commit
+        if (status == MDIST_OK && !changed && ++at % EVERY == 0) {
             now_at = at;
             status = mdist_commit(strategy, at, NULL, &error);
             if (status == MDIST_OK) status = mdist_membership_changed(strategy, &changed, NULL, &error);
