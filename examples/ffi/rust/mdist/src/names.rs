@@ -11,10 +11,11 @@ use mdist_sys as sys;
 use crate::cause::catch;
 use crate::config::c_string;
 use crate::copies::Lock;
-use crate::error::{call, Error, Result, StepResult};
+use crate::error::{call, Result, StepResult};
 use crate::replica::Replica;
 use crate::run::{Run, Shared};
 use crate::tensor::{Tensor, TensorMut};
+use crate::update::Passed;
 use crate::{Strategy, Value, Variable};
 
 /// What a strategy keeps for its names: the closures, as long as it lives, and what is under way.
@@ -203,22 +204,13 @@ where
 {
     let named = &*(user_data as *const Function<F>);
     let shared = named.runs.innermost(named.local_replica_count);
-    let updated = catch(|| {
-        let arguments = Tensor::slice_from_raw(arguments, argument_count);
-        let mut copy = copy.as_ref().map(|copy| TensorMut::from_raw(*copy));
-        let values = (named.function)(local_replica, copy.as_mut(), arguments)?;
-        if values.len() == result_count {
-            return Ok(values);
-        }
-        let sentence = format!(
-            "the update returned {} values, not {result_count}",
-            values.len()
-        );
-        Err(Error::invalid("mdist_update_named", sentence).into())
-    });
-    shared.causes.code_of(updated.map(|values| {
-        for (index, value) in values.into_iter().enumerate() {
-            *results.add(index) = value.map_or(ptr::null_mut(), Value::into_raw);
-        }
-    }))
+    let passed = Passed {
+        local_replica,
+        copy,
+        arguments,
+        argument_count,
+        results,
+        result_count,
+    };
+    passed.answer("mdist_update_named", &shared.causes, &named.function)
 }

@@ -11,7 +11,7 @@ use crate::tensor::{Tensor, TensorMut};
 use crate::{Strategy, Value, Variable};
 
 /// What an update gives beside what it changes: plain values, or `None`.
-type Results = Vec<Option<Value>>;
+pub(crate) type Results = Vec<Option<Value>>;
 
 struct Call<'a, F> {
     update: F,
@@ -135,6 +135,48 @@ where
     Ok(results.into_iter().map(Value::own_if_any).collect())
 }
 
+/// What C passes to an mdist_update_fn.
+pub(crate) struct Passed {
+    pub local_replica: u32,
+    pub copy: *const sys::mdist_tensor,
+    pub arguments: *const sys::mdist_tensor,
+    pub argument_count: usize,
+    pub results: *mut *mut sys::mdist_value_t,
+    pub result_count: usize,
+}
+
+impl Passed {
+    /// Calls `update`, gives its values to C, and returns what C is to get. `function` is named if the values are too few
+    /// or too many.
+    ///
+    /// # Safety
+    /// The fields are those of a call by the library that has not returned.
+    pub(crate) unsafe fn answer<F>(self, function: &'static str, causes: &Causes, update: F) -> i32
+    where
+        F: FnOnce(u32, Option<&mut TensorMut<'_>>, &[Tensor<'_>]) -> StepResult<Results>,
+    {
+        let updated = catch(|| {
+            let arguments = Tensor::slice_from_raw(self.arguments, self.argument_count);
+            let mut copy = self.copy.as_ref().map(|copy| TensorMut::from_raw(*copy));
+            let values = update(self.local_replica, copy.as_mut(), arguments)?;
+            if values.len() == self.result_count {
+                return Ok(values);
+            }
+            let sentence = format!(
+                "the update returned {} values, not {}",
+                values.len(),
+                self.result_count
+            );
+            Err(Error::invalid(function, sentence).into())
+        });
+        causes.code_of(updated.map(|values| {
+            for (index, value) in values.into_iter().enumerate() {
+                *self.results.add(index) = value.map_or(std::ptr::null_mut(), Value::into_raw);
+            }
+        }))
+    }
+}
+
 /// An mdist_update_fn around the closure in `user_data`.
 unsafe extern "C" fn update_of<F>(
     local_replica: u32,
@@ -149,23 +191,13 @@ where
     F: FnMut(u32, Option<&mut TensorMut<'_>>, &[Tensor<'_>]) -> StepResult<Results>,
 {
     let context = &mut *(user_data as *mut Call<'_, F>);
-    let update = &mut context.update;
-    let updated = catch(|| {
-        let arguments = Tensor::slice_from_raw(arguments, argument_count);
-        let mut copy = copy.as_ref().map(|copy| TensorMut::from_raw(*copy));
-        let values = update(local_replica, copy.as_mut(), arguments)?;
-        if values.len() == result_count {
-            return Ok(values);
-        }
-        let sentence = format!(
-            "the update returned {} values, not {result_count}",
-            values.len()
-        );
-        Err(Error::invalid("mdist_update", sentence).into())
-    });
-    context.causes.code_of(updated.map(|values| {
-        for (index, value) in values.into_iter().enumerate() {
-            *results.add(index) = value.map_or(std::ptr::null_mut(), Value::into_raw);
-        }
-    }))
+    let passed = Passed {
+        local_replica,
+        copy,
+        arguments,
+        argument_count,
+        results,
+        result_count,
+    };
+    passed.answer("mdist_update", context.causes, &mut context.update)
 }
