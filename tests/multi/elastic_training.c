@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elastic_training.h"
+
+#include <inttypes.h>
+#include <mdist/mdist.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REPLICAS = 8, STEPS = 24, EVERY = 3, WEIGHTS = 1000 };
+
+static uint64_t generator[REPLICAS]; // the program's own state of each replica; a blob
+static mdist_variable_t *weights, *seen;
+static uint64_t now_at;
+enum { ANY = 99 };                     // in the place of a replica id
+static const char *die_in, *die_where; // "step 5 0": in step 5 of replica 0; also "save 6 0", "restore 0 0"
+static uint64_t die_step;
+static uint32_t die_replica = UINT32_MAX;
+
+static int is_place(const char *where, uint64_t at, uint32_t replica_id) {
+    return die_in != NULL && strcmp(die_where, where) == 0 && die_step == at &&
+           (die_replica == replica_id || die_replica == ANY);
+}
+
+static void die_at(const char *where, uint64_t at, uint32_t replica_id) {
+    if (is_place(where, at, replica_id)) raise(SIGKILL);
+}
+
+uint64_t mixed(uint64_t x) {
+    x ^= x >> 31;
+    x *= 0xbf58476d1ce4e5b9u;
+    return x ^ x >> 27;
+}
+
+static int32_t save(uint32_t replica_id, void *to, size_t bytes, void *user_data) {
+    (void)user_data;
+    die_at("save", now_at, replica_id);
+    memcpy(to, &generator[replica_id], bytes);
+    return 0;
+}
+
+static int32_t restore(uint32_t replica_id, const void *from, size_t bytes, void *user_data) {
+    (void)user_data;
+    die_at("restore", 0, replica_id);
+    memcpy(&generator[replica_id], from, bytes);
+    return 0;
+}
+
+static int32_t step(mdist_replica_t *replica, void *user_data) {
+    const uint64_t at = *(const uint64_t *)user_data;
+    const uint32_t id = mdist_replica_id(replica), local = mdist_replica_local_index(replica);
+    die_at("step", at, id);
+    mdist_tensor_t own, count, row;
+    if (mdist_variable_tensor(weights, local, &own, NULL) != MDIST_OK) return 1;
+    if (mdist_variable_tensor(seen, local, &count, NULL) != MDIST_OK) return 1;
+    if (mdist_replica_argument(replica, 0, NULL, &row, NULL) != MDIST_OK) return 1;
+    double rows = 0;
+    const uint64_t row_count = row.shape[0];
+    for (uint64_t i = 0; i < row_count; ++i) rows += (double)((const int64_t *)row.data)[i];
+    generator[id] = mixed(generator[id] + at);
+    float *const w = own.data;
+    float gradient[WEIGHTS];
+    for (int i = 0; i < WEIGHTS; ++i)
+        gradient[i] =
+            (float)((generator[id] >> (i % 40)) & 1023) / 997.0f - w[i] * (float)(id + 1) * 0.1f + (float)rows * 1e-3f;
+    const mdist_buffer_t buffer = {gradient, WEIGHTS, MDIST_FLOAT32, 0};
+    if (mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL) != MDIST_OK) return 1;
+    for (int i = 0; i < WEIGHTS; ++i) w[i] += 0.01f * gradient[i];
+    *(double *)count.data += rows + (double)id;
+    return 0;
+}
+
+static void fail_worker(const char *what, mdist_error_t *error) {
+    printf("failed %s: %s %s %s\n", what, mdist_status_name(mdist_error_status(error)), mdist_error_reason(error),
+           mdist_error_message(error));
+    fflush(stdout);
+    _exit(3);
+}
+
+#define DO(call)                                             \
+    do {                                                     \
+        mdist_error_t *problem = NULL;                       \
+        if ((call) != MDIST_OK) fail_worker(#call, problem); \
+    } while (0)
+
+static mdist_iterator_t *numbers_of(mdist_strategy_t *strategy) {
+    mdist_dataset_t *range, *shuffled, *repeated, *batches, *dealt;
+    mdist_iterator_t *iterator;
+    DO(mdist_dataset_range(0, 500, 1, &range, &problem));
+    DO(mdist_dataset_shuffle(range, 100, 7, 1, &shuffled, &problem));
+    DO(mdist_dataset_repeat(shuffled, MDIST_FOREVER, &repeated, &problem)); // with another order each time
+    DO(mdist_dataset_batch(repeated, 13, 0, &batches, &problem));
+    DO(mdist_distribute_dataset(strategy, batches, &dealt, NULL, &problem));
+    DO(mdist_iterator_create(dealt, &iterator, &problem));
+    mdist_dataset_destroy(range);
+    mdist_dataset_destroy(shuffled);
+    mdist_dataset_destroy(repeated);
+    mdist_dataset_destroy(batches);
+    mdist_dataset_destroy(dealt);
+    return iterator;
+}
+
+static uint64_t hash_of(uint64_t hash, const void *data, size_t bytes) {
+    for (size_t i = 0; i < bytes; ++i) hash = (hash ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/// Waits until somebody wants to enter. All workers ask in step.
+static mdist_status_t await_newcomer(mdist_strategy_t *strategy, mdist_error_t **error) {
+    for (int32_t changed = 0; !changed;) {
+        const mdist_status_t status = mdist_membership_changed(strategy, &changed, NULL, error);
+        if (status != MDIST_OK) return status;
+        const struct timespec pause = {0, 1000000};
+        nanosleep(&pause, NULL);
+    }
+    return MDIST_OK;
+}
+
+/// Reading takes all workers, so one may be lost here, too.
+static mdist_status_t print_result(mdist_strategy_t *strategy, uint32_t generation, mdist_error_t **error) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    mdist_value_t *value;
+    mdist_tensor_t tensor;
+    for (int i = 0; i < 2; ++i) {
+        const mdist_status_t status = mdist_variable_read(i == 0 ? weights : seen, &value, NULL, error);
+        if (status != MDIST_OK) return status;
+        DO(mdist_value_tensor(value, 0, &tensor, &problem));
+        hash = hash_of(hash, tensor.data, i == 0 ? WEIGHTS * sizeof(float) : sizeof(double));
+        mdist_value_destroy(value);
+    }
+    printf("result %016" PRIx64 " generation %" PRIu32 " workers %" PRIu32 "\n", hash, generation,
+           mdist_strategy_worker_count(strategy));
+    fflush(stdout);
+    return MDIST_OK;
+}
+
+/// Before it enters, a newcomer can neither run nor reduce nor commit.
+static void check_newcomer(mdist_strategy_t *strategy) {
+    mdist_error_t *error = NULL;
+    uint64_t at = 0;
+    const mdist_status_t ran = mdist_run(strategy, step, &at, NULL, 0, NULL, 0, NULL, &error);
+    if (ran != MDIST_ERR_FAILED_PRECONDITION || strcmp(mdist_error_reason(error), "joining") != 0)
+        fail_worker("mdist_run of a newcomer", error);
+    mdist_error_free(error);
+    error = NULL;
+    if (mdist_commit(strategy, 0, NULL, &error) != MDIST_ERR_FAILED_PRECONDITION ||
+        strcmp(mdist_error_reason(error), "joining") != 0)
+        fail_worker("mdist_commit of a newcomer", error);
+    mdist_error_free(error);
+    if (mdist_strategy_replica_count(strategy) != REPLICAS) fail_worker("the number of replicas", NULL);
+}
+
+static void tell(const char *what) {
+    puts(what);
+    fflush(stdout);
+}
+
+/// Whether the job may end: the file that TEST_GATE names is there. All workers get the same answer.
+static mdist_status_t look_at_gate(mdist_strategy_t *strategy, int *open, mdist_error_t **error) {
+    const char *const gate = getenv("TEST_GATE");
+    *open = 1;
+    if (gate == NULL) return MDIST_OK;
+    int32_t there[REPLICAS];
+    mdist_buffer_t buffers[REPLICAS];
+    for (uint32_t r = 0; r < REPLICAS; ++r) {
+        there[r] = access(gate, F_OK) == 0;
+        buffers[r] = (mdist_buffer_t){&there[r], 1, MDIST_INT32, 0};
+    }
+    const mdist_status_t status = mdist_strategy_all_reduce(strategy, MDIST_MIN, buffers, buffers, 1, NULL, error);
+    *open = status == MDIST_OK && there[0];
+    return status;
+}
+
+static int train(void) {
+    mdist_strategy_t *strategy;
+    mdist_blob_t *blob;
+    if (getenv("TEST_PID") != NULL) printf("pid %ld\n", (long)getpid());
+    DO(mdist_strategy_create(NULL, &strategy, &problem));
+    static float zeros[WEIGHTS];
+    static double none[1];
+    const mdist_tensor_t like = {.data = zeros, .dtype = MDIST_FLOAT32, .rank = 1, .shape = {WEIGHTS}};
+    const mdist_tensor_t one = {.data = none, .dtype = MDIST_FLOAT64, .rank = 1, .shape = {1}};
+    mdist_variable_options_t options = {.struct_size = sizeof options};
+    DO(mdist_variable_create(strategy, "weights", &like, &weights, &options, &problem));
+    options.synchronization = MDIST_SYNC_ON_READ;
+    options.aggregation = MDIST_AGGREGATION_SUM;
+    DO(mdist_variable_create(strategy, "seen", &one, &seen, &options, &problem));
+    DO(mdist_blob_create(strategy, "generator", sizeof generator[0], save, restore, NULL, NULL, &blob, &problem));
+    if (getenv("TEST_STRANGER") != NULL && mdist_strategy_is_joining(strategy)) {
+        mdist_blob_t *other;
+        DO(mdist_blob_create(strategy, "other", 4, save, restore, NULL, NULL, &other, &problem));
+    }
+    for (uint32_t id = 0; id < REPLICAS; ++id) generator[id] = id + 1;
+    mdist_iterator_t *const iterator = numbers_of(strategy);
+
+    const uint32_t wanted_workers = getenv("TEST_WANTED") != NULL ? (uint32_t)atoi(getenv("TEST_WANTED")) : 0;
+    mdist_change_t change = {.struct_size = sizeof change, .generation = 1};
+    uint64_t at = 0;
+    mdist_error_t *error = NULL;
+    if (mdist_strategy_is_joining(strategy)) {
+        check_newcomer(strategy);
+        DO(mdist_regroup(strategy, &change, NULL, &problem));
+        at = change.step;
+        tell("begun");
+    }
+    const uint64_t steps = getenv("TEST_STEPS") != NULL ? (uint64_t)atoi(getenv("TEST_STEPS")) : STEPS;
+    int begun = change.generation != 1, has_result = 0;
+    for (;;) {
+        now_at = at;
+        mdist_value_t *element = NULL;
+        const int ends = at == steps;
+        const int waits = !ends && wanted_workers > mdist_strategy_worker_count(strategy);
+        mdist_status_t status = waits ? await_newcomer(strategy, &error) : MDIST_OK;
+        if (waits && status == MDIST_OK) {
+            DO(mdist_regroup(strategy, &change, NULL, &problem));
+            at = change.step;
+            continue;
+        }
+        int32_t changed = 0;
+        int open = 1;
+        if (ends && status == MDIST_OK) status = look_at_gate(strategy, &open, &error);
+        if (!open && status == MDIST_OK) {
+            status = mdist_membership_changed(strategy, &changed, NULL, &error);
+            if (status == MDIST_OK && !changed) continue;
+        }
+        if (ends && open && status == MDIST_OK) status = print_result(strategy, change.generation, &error);
+        if (ends && open &&
+            status == MDIST_OK) { // nobody leaves, with what it holds for others, before all have the result
+            has_result = 1;
+            status = mdist_membership_changed(strategy, &changed, NULL, &error);
+            if (status == MDIST_OK) break;
+        }
+        if (status == MDIST_OK && !changed) status = mdist_iterator_next(iterator, &element, 1, &error);
+        if (status == MDIST_OK && !changed) status = mdist_run(strategy, step, &at, &element, 1, NULL, 0, NULL, &error);
+        mdist_value_destroy(element);
+        if (status == MDIST_OK && !begun++) tell("begun"); // all workers have the first commit
+        if (status == MDIST_OK && !changed && ++at % EVERY == 0) {
+            now_at = at;
+            status = mdist_commit(strategy, at, NULL, &error);
+            if (status == MDIST_OK) status = mdist_membership_changed(strategy, &changed, NULL, &error);
+        }
+        if (status == MDIST_OK && !changed) continue;
+        if (error != NULL) printf("lost: %s\n", mdist_error_message(error));
+        mdist_error_free(error);
+        error = NULL;
+        status = mdist_regroup(strategy, &change, NULL, &error);
+        if (status != MDIST_OK && has_result) break; // the others have left
+        if (status != MDIST_OK) fail_worker("mdist_regroup", error);
+        at = change.step;
+    }
+    mdist_error_free(error);
+    mdist_iterator_destroy(iterator);
+    mdist_blob_destroy(blob);
+    mdist_variable_destroy(weights);
+    mdist_variable_destroy(seen);
+    mdist_strategy_destroy(strategy);
+    return 0;
+}
+
+int elastic_training(void) {
+    die_in = getenv("TEST_DIE");
+    static char where[16];
+    if (die_in != NULL && sscanf(die_in, "%15s %" SCNu64 " %" SCNu32, where, &die_step, &die_replica) != 3) return 4;
+    die_where = where;
+    return train();
+}
