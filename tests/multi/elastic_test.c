@@ -184,6 +184,30 @@ static void a_newcomer_takes_the_place(void **state) {
     run_with(2, die, 1, "1", "auto", 1);
 }
 
+static void gradients_go_on(void **state) {
+    (void)state;
+    const char *const die[] = {"step 7 0"};
+    setenv("TEST_GRADIENTS", "1", 1);
+    for (int shm = 0; shm < 2; ++shm) {
+        run_with(4, die, 0, "1", shm ? "auto" : "tcp", 0);
+        run_with(3, die, 1, "1", shm ? "auto" : "tcp", 0);
+        run_with(4, die, 1, "1", shm ? "auto" : "tcp", 1);
+    }
+    unsetenv("TEST_GRADIENTS");
+}
+
+static void handles_of_an_old_generation_are_refused(void **state) {
+    (void)state;
+    setenv("TEST_OLD_HANDLES", "1", 1);
+    Job job;
+    begin(&job, 2, 1, "1", "tcp");
+    start(&job, "step 7 99");
+    start(&job, NULL);
+    finish(&job);
+    expect(&job, "result refused", 1);
+    unsetenv("TEST_OLD_HANDLES");
+}
+
 static void two_losses_at_once_need_two_copies(void **state) {
     (void)state;
     const char *const die[] = {"step 7 0", "step 7 2"};
@@ -381,6 +405,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(workers_of_any_number_have_the_same_result),
         cmocka_unit_test(the_others_go_on_when_one_is_killed),
         cmocka_unit_test(a_newcomer_takes_the_place),
+        cmocka_unit_test(gradients_go_on),
+        cmocka_unit_test(handles_of_an_old_generation_are_refused),
         cmocka_unit_test(two_losses_at_once_need_two_copies),
         cmocka_unit_test(one_more_is_lost_in_the_regroup),
         cmocka_unit_test(two_losses_with_a_commit_between),

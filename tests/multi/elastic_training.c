@@ -14,6 +14,7 @@ enum { REPLICAS = 8, STEPS = 24, EVERY = 3, WEIGHTS = 1000 };
 
 static uint64_t generator[REPLICAS]; // the program's own state of each replica; a blob
 static mdist_variable_t *weights, *seen;
+static mdist_gradients_t *gradients; // NULL unless TEST_GRADIENTS is set
 static uint64_t now_at;
 enum { ANY = 99 };                     // in the place of a replica id
 static const char *die_in, *die_where; // "step 5 0": in step 5 of replica 0; also "save 6 0", "restore 0 0"
@@ -49,6 +50,20 @@ static int32_t restore(uint32_t replica_id, const void *from, size_t bytes, void
     return 0;
 }
 
+/// Sums over the replicas, by one all-reduce or by gradients.
+static mdist_status_t sum(mdist_replica_t *replica, float gradient[WEIGHTS]) {
+    const mdist_buffer_t buffer = {gradient, WEIGHTS, MDIST_FLOAT32, 0};
+    if (gradients == NULL) return mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL);
+    mdist_tensor_t place;
+    mdist_status_t status = mdist_gradients_tensor(gradients, mdist_replica_local_index(replica), 0, &place, NULL);
+    if (status != MDIST_OK) return status;
+    memcpy(place.data, gradient, WEIGHTS * sizeof *gradient);
+    status = mdist_gradients_ready(replica, gradients, 0, NULL);
+    if (status == MDIST_OK) status = mdist_gradients_wait(replica, gradients, NULL, NULL, NULL);
+    memcpy(gradient, place.data, WEIGHTS * sizeof *gradient);
+    return status;
+}
+
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     const uint64_t at = *(const uint64_t *)user_data;
     const uint32_t id = mdist_replica_id(replica), local = mdist_replica_local_index(replica);
@@ -66,8 +81,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     for (int i = 0; i < WEIGHTS; ++i)
         gradient[i] =
             (float)((generator[id] >> (i % 40)) & 1023) / 997.0f - w[i] * (float)(id + 1) * 0.1f + (float)rows * 1e-3f;
-    const mdist_buffer_t buffer = {gradient, WEIGHTS, MDIST_FLOAT32, 0};
-    if (mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL) != MDIST_OK) return 1;
+    if (sum(replica, gradient) != MDIST_OK) return 1;
     for (int i = 0; i < WEIGHTS; ++i) w[i] += 0.01f * gradient[i];
     *(double *)count.data += rows + (double)id;
     return 0;
@@ -174,6 +188,28 @@ static mdist_status_t look_at_gate(mdist_strategy_t *strategy, int *open, mdist_
     return status;
 }
 
+/// A step that uses the group of a generation that is over.
+static int32_t step_of_old_group(mdist_replica_t *replica, void *user_data) {
+    int32_t one = 1;
+    const mdist_buffer_t buffer = {&one, 1, MDIST_INT32, 0};
+    const mdist_call_options_t options = {.struct_size = sizeof options, .group = user_data};
+    mdist_error_t *error = NULL;
+    if (mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &options, &error) != MDIST_ERR_FAILED_PRECONDITION ||
+        strcmp(mdist_error_reason(error), "old_generation") != 0)
+        fail_worker("a call with the group of an old generation", error);
+    mdist_error_free(error);
+    return 0;
+}
+
+/// Uses what has ended with the generation, and ends the worker.
+static void use_old_handles(mdist_strategy_t *strategy, mdist_group_t *group) {
+    (void)mdist_run(strategy, step_of_old_group, group, NULL, 0, NULL, 0, NULL, NULL); // it fails, as its calls did
+    mdist_group_destroy(group);
+    mdist_strategy_destroy(strategy);
+    tell("result refused");
+    exit(0);
+}
+
 static int train(void) {
     mdist_strategy_t *strategy;
     mdist_blob_t *blob;
@@ -189,6 +225,10 @@ static int train(void) {
     options.aggregation = MDIST_AGGREGATION_SUM;
     DO(mdist_variable_create(strategy, "seen", &one, &seen, &options, &problem));
     DO(mdist_blob_create(strategy, "generator", sizeof generator[0], save, restore, NULL, NULL, &blob, &problem));
+    if (getenv("TEST_GRADIENTS") != NULL) {
+        mdist_gradients_options_t summed = {.struct_size = sizeof summed, .op = MDIST_SUM};
+        DO(mdist_gradients_create(strategy, &like, 1, &gradients, &summed, &problem));
+    }
     if (getenv("TEST_STRANGER") != NULL && mdist_strategy_is_joining(strategy)) {
         mdist_blob_t *other;
         DO(mdist_blob_create(strategy, "other", 4, save, restore, NULL, NULL, &other, &problem));
@@ -205,6 +245,11 @@ static int train(void) {
         DO(mdist_regroup(strategy, &change, NULL, &problem));
         at = change.step;
         tell("begun");
+    }
+    mdist_group_t *group = NULL;
+    if (getenv("TEST_OLD_HANDLES") != NULL) {
+        static const uint32_t all[REPLICAS] = {0, 1, 2, 3, 4, 5, 6, 7};
+        DO(mdist_group_create(strategy, all, REPLICAS, &group, &problem));
     }
     const uint64_t steps = getenv("TEST_STEPS") != NULL ? (uint64_t)atoi(getenv("TEST_STEPS")) : STEPS;
     int begun = change.generation != 1, has_result = 0;
@@ -249,11 +294,13 @@ static int train(void) {
         status = mdist_regroup(strategy, &change, NULL, &error);
         if (status != MDIST_OK && has_result) break; // the others have left
         if (status != MDIST_OK) fail_worker("mdist_regroup", error);
+        if (group != NULL) use_old_handles(strategy, group);
         at = change.step;
     }
     mdist_error_free(error);
     mdist_iterator_destroy(iterator);
     mdist_blob_destroy(blob);
+    mdist_gradients_destroy(gradients);
     mdist_variable_destroy(weights);
     mdist_variable_destroy(seen);
     mdist_strategy_destroy(strategy);
