@@ -15,7 +15,7 @@
  * definition, to look inside. Everything but the following fails with MDIST_ERR_UNSUPPORTED and the reason in brackets:
  *
  * - memory of the host, also page-locked by CUDA: device types 1 and 3; and of CUDA's GPUs, type 2 (`dlpack_device`)
- * - one of the ten element types, bfloat16 included, in one lane (`dlpack_dtype`)
+ * - one of the thirteen element types, bfloat16 included, in one lane (`dlpack_dtype`)
  * - up to MDIST_MAX_RANK dimensions (`dlpack_rank`)
  * - dense and row-major: strides are NULL, or those of such a tensor. Any stride is accepted for a dimension of size 1,
  *   and in a tensor without elements (`dlpack_strides`)

@@ -23,6 +23,8 @@ namespace mdist::workers {
 namespace {
 
 constexpr std::size_t kMostTable = 16384; // bytes of all workers' tables
+// Copying more than this to a payload and back costs more than a trip through shared memory, or to a root.
+constexpr std::size_t kCheapCopy = 16384;
 
 bool sums_parts(Pattern pattern) {
     return pattern == Pattern::kReduceScatter || pattern == Pattern::kReduceToRoot;
@@ -95,8 +97,6 @@ class Carrying {
         // All payloads of a call, in both directions. If more is freed at once, glibc gives the memory back to the
         // system, and fresh pages cost more than a trip.
         constexpr std::size_t kMostTogether = 196608;
-        // Copying more than this to a payload and back costs more than a trip through shared memory.
-        constexpr std::size_t kCheapCopy = 16384;
         const std::size_t limit = asked_.workers.all_share() ? kCheapCopy : SmallExchange::kPayloadLimit;
         const std::size_t most = std::min(limit, kMostTogether / 2 / (workers() - 1));
         return most - std::min(most, head);
@@ -338,7 +338,6 @@ class Carrying {
 
 /// Whether the partials of a reduction to a root are few. If not, the root has to copy too much.
 bool is_small_sum(const Collective &asked) {
-    constexpr std::size_t kCheapCopy = 16384;
     std::size_t bytes = 0;
     for (std::size_t b = 0; b < asked.call().buffer_count; ++b)
         bytes += asked.call().inputs[b].elements *
