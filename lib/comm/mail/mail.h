@@ -42,7 +42,7 @@ Failure mail_mismatch(const MailKey &key, const MailForm &sent, const MailForm &
 
 /// A run, as messages see it. Its address stays valid, and stands for later runs of the same depth, too.
 struct MailRun {
-    uint64_t number = 0;                       // 0: not open
+    std::atomic<uint64_t> number{0};           // 0: not open
     std::unique_ptr<std::atomic<bool>[]> left; // by local replica: its step is over
 };
 
@@ -231,14 +231,17 @@ class Mail final : public Carrier::Desk {
     /// leaves says so first, and then looks here. So one of the two sees the other.
     std::atomic<uint64_t> open_{0};
     std::atomic<std::size_t> listening_{0}; // posts with listeners that are not over
+    // Of the thread with the turn, so that a run without messages takes no lock. Others look at last_run_ and the runs'
+    // numbers in has_left().
+    std::size_t depth_ = 0;
+    std::atomic<uint64_t> last_run_{0};
+    std::atomic<bool> untidy_{false}; // the end of a run has something to clear away; goes up with the mutex held
     DoneCalls done_;
 
     mutable std::mutex mutex_; // guards what follows
     std::condition_variable moved_;
     std::vector<std::unique_ptr<MailRun>> runs_; // the first depth_ are open, innermost last
-    std::size_t depth_ = 0;
-    bool forgot_ = false; // messages of a failed run
-    uint64_t last_run_ = 0;
+    bool forgot_ = false;                        // messages of a failed run
     std::vector<std::list<Post *>> receives_; // by receiving party, in the order of their calls
     std::vector<Messages> messages_;          // the same
     std::vector<std::list<Post *>> started_;  // by party: started and not over

@@ -140,6 +140,7 @@ void Mail::left(const MailSlip &slip) {
     for (const Post *const post : offered_)
         if (post->key.to == slip.from && post->key.run == slip.run) throw left_awaited(*post);
     left_elsewhere_.emplace_back(slip.from, slip.run);
+    untidy_.store(true, std::memory_order_relaxed);
 }
 
 } // namespace mdist

@@ -13,36 +13,48 @@ constexpr const char *kAdvice = ". Every message needs both its mdist_send and i
 }
 
 MailRun &Mail::begin_run() {
-    const Lock lock(mutex_);
     if (depth_ == runs_.size()) {
         auto run = std::make_unique<MailRun>();
         run->left.reset(new std::atomic<bool>[group_.parties()]);
+        const Lock lock(mutex_);
         runs_.push_back(std::move(run));
     }
     MailRun &run = *runs_[depth_++];
-    run.number = ++last_run_;
-    for (uint32_t party = 0; party < group_.parties(); ++party) run.left[party].store(false, std::memory_order_relaxed);
+    // In this order for has_left().
+    for (uint32_t party = 0; party < group_.parties(); ++party) run.left[party].store(false, std::memory_order_release);
+    const uint64_t number = last_run_.load(std::memory_order_relaxed) + 1;
+    run.number.store(number, std::memory_order_release);
+    last_run_.store(number, std::memory_order_release);
     return run;
 }
 
 void Mail::end_run(MailRun &run) noexcept {
-    const Lock lock(mutex_);
-    const uint64_t number = std::exchange(run.number, 0);
+    const uint64_t number = run.number.load(std::memory_order_relaxed);
+    run.number.store(0, std::memory_order_release);
     --depth_;
+    if (!untidy_.load(std::memory_order_acquire)) return;
+    const Lock lock(mutex_);
     left_elsewhere_.erase(std::remove_if(left_elsewhere_.begin(), left_elsewhere_.end(),
                                          [&](const auto &each) { return each.second <= number; }),
                           left_elsewhere_.end());
     // A failed run leaves small messages behind, which no longer count.
     if (depth_ == 0 && workers_ == nullptr && std::exchange(forgot_, false)) pairs_.assign(pairs_.size(), {});
+    untidy_.store((forgot_ && workers_ == nullptr) || !left_elsewhere_.empty(), std::memory_order_relaxed);
 }
 
+/// A run may end, and its object begin the next one, while this looks. The first load sees no run whose number the loop
+/// could miss, and the last one sees whether the mark was still that of this run.
 bool Mail::has_left(uint32_t replica, uint64_t run) const {
     if (!is_local(replica))
         return std::find(left_elsewhere_.begin(), left_elsewhere_.end(), std::pair(replica, run)) !=
                left_elsewhere_.end();
-    for (const auto &each : runs_)
-        if (each->number == run) return each->left[local(replica)].load(std::memory_order_seq_cst);
-    return run <= last_run_;
+    const uint64_t last = last_run_.load(std::memory_order_acquire);
+    for (const auto &each : runs_) {
+        if (each->number.load(std::memory_order_acquire) != run) continue;
+        const bool left = each->left[local(replica)].load(std::memory_order_seq_cst);
+        return left || each->number.load(std::memory_order_relaxed) != run;
+    }
+    return run <= last;
 }
 
 Failure Mail::left_with_message(const MailKey &key, const MailForm &form) const {
@@ -113,6 +125,7 @@ bool Mail::end_posts(uint32_t party, const MailRun &of, FunctionRef<Failure(cons
     }
     Messages &messages = messages_[party];
     forgot_ = forgot_ || !messages.empty();
+    if (forgot_ && workers_ == nullptr) untidy_.store(true, std::memory_order_relaxed);
     for (auto message = messages.begin(); message != messages.end();)
         message = message->key.run == run && message->complete ? forget(message) : std::next(message);
     drop_kept(lock);
