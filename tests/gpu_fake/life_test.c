@@ -130,10 +130,11 @@ static int32_t destroy_the_strategy(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     mdist_error_t *error = NULL;
     void *stream = NULL;
+    const uint32_t local = mdist_replica_local_index(replica);
     mdist_replica_stream(replica, &stream, &error);
     gpus->spin(0, 5000, stream);
-    gpus->fill(0, world->memory[0].data, 1, kCount * 4, stream);
-    if (mdist_replica_local_index(replica) == 0) mdist_strategy_destroy(world->strategy);
+    gpus->fill(0, world->memory[local].data, 1, kCount * 4, stream);
+    if (local == 0) mdist_strategy_destroy(world->strategy);
     return 0;
 }
 
@@ -143,13 +144,15 @@ static void a_strategy_destroyed_in_its_step_waits_for_its_streams(void **state)
     mdist_strategy_t *strategy = gpu_strategy("gpu:0*2");
     World world;
     memset(&world, 0, sizeof world);
-    world.memory[0] = floats_on(strategy, 0, NULL, kCount, 0);
+    for (uint32_t local = 0; local < 2; ++local) world.memory[local] = floats_on(strategy, local, NULL, kCount, 0);
     world.strategy = strategy;
     FAILS(MDIST_ERR_ABORTED, mdist_run(strategy, destroy_the_strategy, &world, NULL, 0, NULL, 0, NULL, &error));
     float ones;
     memset(&ones, 1, sizeof ones);
-    expect_floats(&world.memory[0], ones);
-    mdist_free(world.memory[0].data);
+    for (uint32_t local = 0; local < 2; ++local) {
+        expect_floats(&world.memory[local], ones);
+        mdist_free(world.memory[local].data);
+    }
     expect_no_problems();
 }
 

@@ -196,10 +196,12 @@ void newcomers_wait_while_the_members_cannot_reach_the_store(void **) {
         plan.max_workers = 4;
         plan.steps = 150;
         plan.faults = {{Fault::kNoStore, {}, (3 + seed % 5) * kSecond}};
+        const uint64_t before = tally.finished;
         assert_true(holds(seed, plan, false, &tally));
+        assert_true(tally.finished - before >= 2); // of four; a member that came back last may have been dropped
     }
     print_message("%s\n", tally.text().c_str());
-    assert_true(tally.finished >= 3 * tiered(8, 200));
+    assert_int_equal(tally.data_loss, 0);
 }
 
 /// Kills one worker at every message of a small job in turn.
