@@ -102,6 +102,38 @@ std::string outcome_of_waiting(Link &link, uint32_t peer) {
     return "came";
 }
 
+/// One worker sends short messages as fast as it can, the other one takes each as soon as it is there. So what stands
+/// beside the counter changes while the mate reads it, and many messages are only in the ring.
+std::string stream_short_messages(Board &board, uint32_t rank, uint32_t count) {
+    End end(board, rank);
+    Link &link = *end.link;
+    unsigned char bytes[64];
+    for (uint32_t number = 0; number < count; ++number) {
+        const std::size_t length = number * 7 % 61;
+        const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(number + i * (number % 251)); };
+        Pending pending;
+        if (rank == 0) {
+            for (std::size_t i = 0; i < length; ++i) bytes[i] = byte(i);
+            link.send(1, number, bytes, length, pending);
+        } else {
+            link.receive(0, number, bytes, length, pending);
+        }
+        for (link.progress(); !pending.done(); link.progress()) link.wait(1'000'000'000);
+        for (std::size_t i = 0; rank == 1 && i < length; ++i)
+            if (bytes[i] != byte(i)) return text("byte ", i, " of message ", number, " came otherwise");
+    }
+    board.flag(0).fetch_add(1);
+    while (board.flag(0).load() < board.workers()) sched_yield();
+    return "";
+}
+
+void a_stream_of_short_messages_comes_whole(void **) {
+    assert_well(run_processes(
+        2, [](Board &board, uint32_t rank) { return stream_short_messages(board, rank, rounds(20'000, 500'000)); }));
+    assert_well(run_threads(
+        2, [](Board &board, uint32_t rank) { return stream_short_messages(board, rank, rounds(5'000, 100'000)); }));
+}
+
 void a_mate_that_closes_or_is_killed_is_a_lost_peer_after_all_it_sent(void **) {
     for (const bool killed : {false, true}) {
         const auto results = run_processes(2, [&](Board &board, uint32_t rank) -> std::string {
@@ -259,6 +291,7 @@ void hosts_are_rows_of_as_many_workers_that_share_memory_or_there_are_none(void 
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(random_messages_come_as_they_were_sent_between_processes),
+        cmocka_unit_test(a_stream_of_short_messages_comes_whole),
         cmocka_unit_test(a_mate_that_closes_or_is_killed_is_a_lost_peer_after_all_it_sent),
         cmocka_unit_test(random_messages_come_as_they_were_sent_between_threads),
         cmocka_unit_test(lengths_and_tags_that_disagree_are_data_loss),

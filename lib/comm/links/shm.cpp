@@ -48,6 +48,8 @@ struct Ends {
     uint64_t seen_read = 0;    // by the mate, when last checked
     uint64_t seen_written = 0; // the same
     bool gone = false;
+    bool has_recent = false; // the bytes before seen_written, as the mate repeated them
+    char recent[ShmLane::kRecent];
     uint64_t backed = 0;             // bytes of the ring to the mate that have memory, from its start
     const ShmLane *theirs = nullptr; // the mate's counters; nullptr if it does not share memory
     ShmLane *ours = nullptr;
@@ -132,6 +134,7 @@ class ShmLink final : public Link, public Pollable {
     void back(uint32_t peer, Ends &ends, uint64_t bytes);
     void put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes);
     void get(Ends &ends, void *data, uint64_t bytes);
+    void publish(Ends &ends, uint64_t news) noexcept;
     void list_busy();
     bool ready();
     bool stirs(uint32_t peer, const Ends &ends) const;
@@ -169,7 +172,25 @@ void ShmLink::put(uint32_t peer, Ends &ends, const void *data, uint64_t bytes) {
     ends.written += bytes;
 }
 
+/// Shows the mate what has been put into the ring. The last `news` bytes are new.
+void ShmLink::publish(Ends &ends, uint64_t news) noexcept {
+    if (news > ShmLane::kRecent) return ends.ours->publish(ends.written);
+    char last[ShmLane::kRecent] = {};
+    const uint64_t bytes = std::min<uint64_t>(ends.written, sizeof last), at = (ends.written - bytes) % ring_bytes_;
+    const uint64_t first = std::min(bytes, ring_bytes_ - at);
+    char *const to = last + sizeof last - bytes;
+    std::memcpy(to, ends.to_ring + at, first);
+    if (first < bytes) std::memcpy(to + first, ends.to_ring, bytes - first);
+    ends.ours->publish(ends.written, last);
+}
+
 void ShmLink::get(Ends &ends, void *data, uint64_t bytes) {
+    const uint64_t unread = ends.seen_written - ends.read;
+    if (ends.has_recent && unread <= ShmLane::kRecent) {
+        std::memcpy(data, ends.recent + ShmLane::kRecent - unread, bytes);
+        ends.read += bytes;
+        return;
+    }
     const char *const ring = ends.from_ring;
     const uint64_t at = ends.read % ring_bytes_;
     const uint64_t first = std::min(bytes, ring_bytes_ - at);
@@ -192,7 +213,7 @@ uint64_t ShmLink::space_for(uint32_t peer, Ends &ends, uint64_t wanted) {
 uint64_t ShmLink::bytes_there(uint32_t peer, Ends &ends, uint64_t wanted) {
     const uint64_t known = ends.seen_written - ends.read;
     if (known >= wanted && known != 0) return known;
-    ends.seen_written = ends.theirs->written.load(std::memory_order_seq_cst);
+    ends.seen_written = ends.theirs->look(ends.recent, ends.has_recent);
     const uint64_t there = ends.seen_written - ends.read;
     if (there > ring_bytes_) throw bad_message(rank(peer), "a write count that exceeds the room in its buffer");
     return there;
@@ -202,7 +223,8 @@ void ShmLink::push(uint32_t peer, Ends &ends) {
     uint64_t told = ends.written;
     const auto tell = [&] {
         if (told == ends.written) return;
-        ends.ours->written.store(told = ends.written, std::memory_order_seq_cst);
+        publish(ends, ends.written - told);
+        told = ends.written;
         bell_->ring();
     };
     while (!ends.sends.empty()) {
@@ -282,7 +304,7 @@ void ShmLink::progress() {
 /// Whether progress() would find something to do with this peer.
 bool ShmLink::stirs(uint32_t peer, const Ends &ends) const {
     const ShmLane &lane = *ends.theirs;
-    if (!ends.receives.empty() && lane.written.load(std::memory_order_seq_cst) != ends.read) return true;
+    if (!ends.receives.empty() && lane.count() != ends.read) return true;
     if (ends.sends.empty()) return ends.busy() && bell_->closed(peer);
     return lane.read.load(std::memory_order_seq_cst) != ends.seen_read ||
            ends.written - ends.seen_read + sizeof(Frame) <= ring_bytes_ || bell_->closed(peer);

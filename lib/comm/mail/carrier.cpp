@@ -11,14 +11,14 @@ constexpr std::size_t kMostSpare = 16;
 
 } // namespace
 
-MailSlip MailSlip::of(Kind kind, const MailKey &key, const MailForm &form, uint64_t number) {
+MailSlip MailSlip::of(Kind kind, const MailKey &key, const MailForm &form, uint32_t number) {
     MailSlip slip;
     slip.kind = kind;
     slip.from = key.from;
     slip.to = key.to;
     slip.tag = key.tag;
     slip.run = key.run;
-    slip.dtype = form.dtype;
+    slip.dtype = static_cast<uint16_t>(form.dtype);
     slip.elements = form.elements;
     slip.number = number;
     return slip;
@@ -43,9 +43,17 @@ void Carrier::send(uint32_t worker, const MailSlip &slip) {
     next_out(worker, slip);
 }
 
-void Carrier::send_copy(uint32_t worker, const MailSlip &slip, const char *data, std::size_t bytes) {
-    Out &out = next_out(worker, slip);
-    if (bytes == 0) return;
+void Carrier::send_copy(uint32_t worker, const MailKey &key, const MailForm &form, const char *data) {
+    const std::size_t bytes = form.bytes();
+    if (bytes <= MailSlip::kTinyBytes) {
+        MailSlip slip = MailSlip::of(MailSlip::kTiny, key, {});
+        slip.dtype = static_cast<uint16_t>(form.dtype);
+        slip.tiny = static_cast<uint8_t>(form.elements);
+        if (bytes != 0) std::memcpy(slip.tiny_bytes(), data, bytes);
+        next_out(worker, slip);
+        return;
+    }
+    Out &out = next_out(worker, MailSlip::of(MailSlip::kSmall, key, form));
     std::memcpy(out.bytes, data, bytes);
     link_.send(worker, kTag, out.bytes, bytes, out.pending);
 }
@@ -98,7 +106,10 @@ void Carrier::look(uint32_t worker) {
     if (in.state == State::kIdle || !in.pending.done()) return;
     if (in.state == State::kSlip && in.slip.has_bytes()) {
         char *const at = desk_.place(worker, in.slip); // checks the length
-        if (const std::size_t bytes = in.slip.form().bytes(); bytes != 0) {
+        const std::size_t bytes = in.slip.form().bytes();
+        if (in.slip.kind == MailSlip::kTiny) {
+            if (bytes != 0) std::memcpy(at, in.slip.tiny_bytes(), bytes);
+        } else if (bytes != 0) {
             link_.receive(worker, kTag, at, bytes, in.pending);
             in.state = State::kBytes;
             posted_ = true;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carrier: moves messages between this worker and the others over a link of its own, which no collective uses.
 //
-// Everything on the link is a slip of 64 bytes; some slips are followed by the bytes of a message. A worker reads the
+// Everything on the link is a slip of 40 bytes; some slips are followed by the bytes of a message. A worker reads the
 // slips of another one only while it wants something from it. So a worker that has left is noticed by those that wait
 // for it, and by nobody else.
 //
+//   TINY     a whole message of up to kTinyBytes, within the slip
 //   SMALL    a whole message of up to kSmallBytes; the receiver keeps it until it is asked for
 //   OFFER    a larger message is there         -> ACCEPT   its receiver is there, and expects the same
 //   DATA     its bytes                         <-
@@ -18,32 +19,37 @@
 #include "comm/mail/post.h"
 
 #include <atomic>
+#include <cstddef>
 #include <list>
 #include <memory>
 #include <vector>
 
 namespace mdist {
 
-/// Travels as it is in memory.
+/// Travels as it is in memory. Of a size that a shared ring repeats beside its counter (ShmLane::kRecent), with the frame
+/// before it: so a tiny message costs its receiver one line of memory.
 struct MailSlip {
-    enum Kind : uint32_t { kSmall = 1, kOffer, kAccept, kData, kCredit, kEnded };
+    enum Kind : uint8_t { kSmall = 1, kOffer, kAccept, kData, kCredit, kEnded, kTiny };
+    static constexpr std::size_t kTinyBytes = 12;
 
-    uint32_t kind = 0;
-    uint32_t from = 0; // replicas of the message
-    uint32_t to = 0;
-    int32_t dtype = 0;
     uint64_t tag = 0;
     uint64_t run = 0;
+    Kind kind = {};
+    uint8_t tiny = 0; // elements of TINY
+    uint16_t dtype = 0;
+    uint32_t from = 0; // replicas of the message
+    uint32_t to = 0;
+    uint32_t number = 0;   // the sender's, for OFFER, ACCEPT and DATA; here begin the bytes of TINY
     uint64_t elements = 0; // of CREDIT: messages
-    uint64_t number = 0;   // the sender's, for OFFER, ACCEPT and DATA
-    uint64_t zero[2] = {};
 
     MailKey key() const { return {from, to, tag, run}; }
-    MailForm form() const { return {dtype, elements}; }
-    bool has_bytes() const { return kind == kSmall || kind == kData; }
-    static MailSlip of(Kind kind, const MailKey &key, const MailForm &form, uint64_t number = 0);
+    MailForm form() const { return {dtype, kind == kTiny ? tiny : elements}; }
+    bool has_bytes() const { return is_small() || kind == kData; }
+    bool is_small() const { return kind == kSmall || kind == kTiny; }
+    char *tiny_bytes() { return reinterpret_cast<char *>(&number); }
+    static MailSlip of(Kind kind, const MailKey &key, const MailForm &form, uint32_t number = 0);
 };
-static_assert(sizeof(MailSlip) == 64);
+static_assert(sizeof(MailSlip) == 40 && offsetof(MailSlip, number) + MailSlip::kTinyBytes == sizeof(MailSlip));
 
 class Carrier {
   public:
@@ -65,8 +71,8 @@ class Carrier {
     Carrier(Link &link, Desk &desk);
 
     void send(uint32_t worker, const MailSlip &slip);
-    /// Copies the bytes, at most kSmallBytes.
-    void send_copy(uint32_t worker, const MailSlip &slip, const char *data, std::size_t bytes);
+    /// Copies the message, of at most kSmallBytes.
+    void send_copy(uint32_t worker, const MailKey &key, const MailForm &form, const char *data);
     /// The bytes stay where they are until Desk::sent().
     void send_data(uint32_t worker, const MailSlip &slip, Post &post);
 

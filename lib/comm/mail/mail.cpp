@@ -61,7 +61,13 @@ void Mail::start(Post &post) {
     count(post);
     try {
         post.is_send ? post_send(post, lock) : post_receive(post, lock);
+        const bool over = post.over;
+        if (!over) post.posted_ns = monotonic_clock().now_ns(); // later than posted, but nobody else has looked
         if (!carrier_ || !carrier_->busy()) return;
+        if (!over && !post.started) { // its call waits now, and carries unless another thread does
+            if (asleep_) carrier_->link().interrupt();
+            return;
+        }
         const bool started = post.started; // a post that is over may be freed while the lock is open
         carry_now(lock, post.party, 0);
         if (started || carrier_->has_to_send()) need_thread();
@@ -81,10 +87,11 @@ void Mail::post_send(Post &post, Lock &lock) {
         const uint32_t worker = spans_.worker_of(key.to);
         if (is_small && between.may_send != 0) {
             --between.may_send;
-            carrier_->send_copy(worker, MailSlip::of(MailSlip::kSmall, key, post.form), post.data, post.form.bytes());
+            carrier_->send_copy(worker, key, post.form, post.data);
             return finish(post);
         }
-        post.number = ++last_number_;
+        if (++last_number_ == 0) ++last_number_; // 0: none
+        post.number = last_number_;
         offered_.push_back(&post);
         carrier_->send(worker, MailSlip::of(MailSlip::kOffer, key, post.form, post.number));
         return carrier_->want(worker);
@@ -130,7 +137,7 @@ void Mail::take(Messages::iterator message, Post &receive, Lock &lock) {
     if (!(message->form == receive.form)) throw mail_mismatch(receive.key, message->form, receive.form);
     if (message->number != 0) {
         const uint32_t worker = message->worker;
-        const uint64_t number = message->number;
+        const uint32_t number = message->number;
         forget(message);
         carrier_->want(worker);
         return accept(worker, number, receive);
@@ -180,7 +187,6 @@ void Mail::received_small(const MailKey &key) {
 }
 
 void Mail::count(Post &post) {
-    post.posted_ns = monotonic_clock().now_ns();
     if (post.started) started_[post.party].push_back(&post);
     open_.fetch_add(1, std::memory_order_seq_cst);
 }

@@ -102,7 +102,7 @@ class Mail final : public Carrier::Desk {
         Post *send = nullptr;                    // of a replica of this worker
         Post *receive = nullptr;                 // took it before all bytes were there
         uint32_t worker = 0;                     // of its sender
-        uint64_t number = 0;                     // of an offer of that worker; 0: none
+        uint32_t number = 0;                     // of an offer of that worker; 0: none
         std::unique_ptr<char[]> bytes = nullptr; // of a small one
         bool complete = true;
     };
@@ -115,7 +115,7 @@ class Mail final : public Carrier::Desk {
     /// An offer of another worker that a receive has taken.
     struct Accepted {
         uint32_t worker;
-        uint64_t number;
+        uint32_t number;
         Post *receive;
     };
     struct Kept {
@@ -152,7 +152,7 @@ class Mail final : public Carrier::Desk {
         explicit Waiting(Mail &of);
         ~Waiting();
     };
-    bool wait(Post &post, uint64_t timeout_ns, Waiting &waiting);
+    bool wait(Post &post, uint64_t timeout_ns, uint64_t begin, Waiting &waiting);
     bool result(const Post &post) const;
     void end_with_group(Post &post);
     void end_with_group(Post &post, Lock &lock);
@@ -206,7 +206,7 @@ class Mail final : public Carrier::Desk {
     char *place(uint32_t worker, const MailSlip &slip) override;
     void arrived(uint32_t worker, const MailSlip &slip) override;
     void sent(Post &post) override { finish(post); }
-    void accept(uint32_t worker, uint64_t number, Post &receive);
+    void accept(uint32_t worker, uint32_t number, Post &receive);
     void offered(uint32_t worker, const MailSlip &slip);
     void accepted(uint32_t worker, const MailSlip &slip);
     void landed(uint32_t worker, const MailSlip &slip);
@@ -255,7 +255,7 @@ class Mail final : public Carrier::Desk {
     uint32_t carries_for_ = kThread;
     bool asleep_ = false;      // that thread sleeps in the link
     bool turned_away_ = false; // another thread wanted to carry meanwhile
-    uint64_t last_number_ = 0;
+    uint32_t last_number_ = 0;
     std::list<Post *> offered_; // to other workers
     std::list<Accepted> accepted_;
     std::vector<Landing> landing_;                              // by worker

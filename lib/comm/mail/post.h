@@ -71,7 +71,7 @@ struct Post {
     const uint64_t timeout_ns;
 
     uint64_t posted_ns = 0;
-    uint64_t number = 0;  // of a send that was offered to another worker
+    uint32_t number = 0;  // of a send that was offered to another worker
     bool started = false; // in the line of started posts
     bool moving = false;  // a thread copies its bytes
     std::atomic<bool> over{false};

@@ -17,10 +17,11 @@ void Mail::check_slip(uint32_t worker, const MailSlip &slip) const {
                                                         : theirs.has(slip.from) && ours.has(slip.to);
     const std::size_t size = dtype_size(slip.dtype);
     const bool has_form = is_answer || slip.kind == MailSlip::kEnded ||
-                          (size != 0 && slip.elements <= PTRDIFF_MAX / size &&
-                           (slip.kind != MailSlip::kSmall || slip.form().bytes() <= Carrier::kSmallBytes));
-    if (slip.kind < MailSlip::kSmall || slip.kind > MailSlip::kEnded || !has_ends || !has_form)
-        throw bad_message(worker, text("a message of kind ", slip.kind, " from replica ", slip.from, " to replica ",
+                          (size != 0 && slip.form().elements <= PTRDIFF_MAX / size &&
+                           (slip.kind != MailSlip::kSmall || slip.form().bytes() <= Carrier::kSmallBytes) &&
+                           (slip.kind != MailSlip::kTiny || slip.form().bytes() <= MailSlip::kTinyBytes));
+    if (slip.kind < MailSlip::kSmall || slip.kind > MailSlip::kTiny || !has_ends || !has_form)
+        throw bad_message(worker, text("a message of kind ", +slip.kind, " from replica ", slip.from, " to replica ",
                                        slip.to, " that cannot be"));
 }
 
@@ -93,7 +94,7 @@ void Mail::landed(uint32_t worker, const MailSlip &slip) {
         forget(message);
     }
     carrier_->drop_want(worker);
-    if (slip.kind == MailSlip::kSmall) received_small(slip.key());
+    if (slip.is_small()) received_small(slip.key());
     finish(*receive);
 }
 
@@ -116,7 +117,7 @@ void Mail::offered(uint32_t worker, const MailSlip &slip) {
     open_.fetch_add(1, std::memory_order_seq_cst);
 }
 
-void Mail::accept(uint32_t worker, uint64_t number, Post &receive) {
+void Mail::accept(uint32_t worker, uint32_t number, Post &receive) {
     accepted_.push_back({worker, number, &receive});
     carrier_->send(worker, MailSlip::of(MailSlip::kAccept, receive.key, receive.form, number));
 }

@@ -29,7 +29,7 @@ Mail::Waiting::~Waiting() {
 void Mail::call(Post &post) {
     Waiting waiting(*this);
     start(post);
-    if (!result(post)) wait(post, kNoDeadline, waiting);
+    if (!result(post)) wait(post, kNoDeadline, post.posted_ns, waiting);
 }
 
 bool Mail::result(const Post &post) const {
@@ -63,17 +63,15 @@ void Mail::end_with_group(Post &post, Lock &lock) {
 bool Mail::wait(Post &post, uint64_t timeout_ns) {
     if (result(post)) return true;
     Waiting waiting(*this);
-    return wait(post, timeout_ns, waiting);
+    return wait(post, timeout_ns, monotonic_clock().now_ns(), waiting);
 }
 
-bool Mail::wait(Post &post, uint64_t timeout_ns, Waiting &waiting) {
-    const uint64_t begin = monotonic_clock().now_ns();
+bool Mail::wait(Post &post, uint64_t timeout_ns, uint64_t begin, Waiting &waiting) {
     const uint64_t tell_at = post.posted_ns + std::min(kToldAfter, post.timeout_ns / 4);
     LongWait long_wait(post.posted_ns);
-    for (;;) {
+    for (uint64_t now = begin;; now = monotonic_clock().now_ns()) {
         const uint32_t seen = news_[post.party].now();
         if (result(post)) return true;
-        const uint64_t now = monotonic_clock().now_ns();
         if (!group_.ready()) {
             end_with_group(post);
             continue;
