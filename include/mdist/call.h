@@ -50,7 +50,7 @@ typedef enum mdist_call_kind {
 typedef struct mdist_call_description {
     uint32_t struct_size;         /* sizeof(mdist_call_description_t) as you were compiled */
     int32_t kind;                 /* mdist_call_kind_t */
-    int32_t op;                   /* mdist_reduce_op_t, if it reduces */
+    int32_t op;                   /* mdist_reduce_op_t or an operator, if it reduces */
     uint32_t root;                /* if it has one */
     const mdist_buffer_t *inputs; /* of MDIST_CALL_BROADCAST: the buffers */
     const mdist_buffer_t *outputs;
@@ -62,7 +62,7 @@ typedef struct mdist_call_description {
 /**
  * Creates a call of a local replica, and checks its arguments.
  *
- * It fails as the collective would before it waits for others.
+ * It fails as the collective would before it waits for others. The call keeps the group and the operator that it names.
  * @param options  for every run of the call
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
  */

@@ -29,8 +29,8 @@
  *
  * These take a group: mdist_all_reduce, mdist_all_reduce_rows, mdist_broadcast, mdist_all_gather, mdist_reduce_scatter,
  * mdist_all_to_all, mdist_all_to_all_parts, mdist_reduce_to_root, mdist_gather_to_root, mdist_scatter, mdist_barrier,
- * and their `_start` forms. Any other function with a group, such as mdist_call_create or mdist_send, is
- * MDIST_ERR_UNSUPPORTED, reason `no_group`. In mdist_replica_graph, a collective with a group is
+ * their `_start` forms, and calls prepared by mdist_call_create. Any other function with a group, such as mdist_send,
+ * is MDIST_ERR_UNSUPPORTED, reason `no_group`. In mdist_replica_graph, a collective with a group is
  * MDIST_ERR_WRONG_CONTEXT.
  *
  * Failures name the group, as in "group {0, 2}". A failure that ends the step or the job for one replica ends it for

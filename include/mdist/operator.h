@@ -70,7 +70,7 @@ MDIST_API mdist_status_t mdist_operator_register(const char *name, size_t elemen
 /**
  * Ends the use of an operator's number.
  *
- * Works that were started with it go on. A number that is no operator is ignored.
+ * Works that were started with it go on, and prepared calls keep it. A number that is no operator is ignored.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
  */
 MDIST_API void mdist_operator_unregister(mdist_reduce_op_t op);

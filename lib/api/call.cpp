@@ -7,6 +7,7 @@
 
 #include <mdist/call.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,7 +36,7 @@ constexpr int32_t kLastForm = static_cast<int32_t>(std::size(kForms)) - 1;
 
 } // namespace
 
-/// The object behind a call handle: a checked Call and the arrays that it points to. Immutable.
+/// The object behind a call handle: a checked Call, the arrays that it points to, and its place. Immutable.
 class PreparedCall {
   public:
     PreparedCall(std::shared_ptr<Strategy> strategy, uint32_t local, const mdist_call_description_t &description,
@@ -45,18 +46,22 @@ class PreparedCall {
           generation_(strategy_->generation()),
           timeout_ns_(timeout_of(*strategy_, options)),
           packing_(packing_of(*strategy_, options)),
-          packs_asked_(options != nullptr && options->bytes_per_pack != 0) {
-        need_no_group(options);
+          packs_asked_(options != nullptr && options->bytes_per_pack != 0),
+          place_(seat_of(*strategy_, local, options)) {
         read(description);
-        keep_arrays();
-        check_call(call_, strategy_->replica_count());
-        for (std::size_t b = 0; is_root() && call_.kind == &calls::kReduceToRoot && b < call_.buffer_count; ++b)
+        const bool is_root = id() == call_.root;
+        keep_arrays(is_root);
+        place_.place(call_);
+        if (is_operator(call_.op)) call_ = operator_.emplace(call_).call();
+        check_call(call_, place_.seat.replicas);
+        for (std::size_t b = 0; is_root && call_.kind == &calls::kReduceToRoot && b < call_.buffer_count; ++b)
             check_as_long(call_, b);
         need_reachable(*strategy_, id(), call_);
     }
 
     const char *name() const { return call_.kind->name(); }
     const Call &call() const { return call_; }
+    const GroupSeat &place() const { return place_; }
     uint64_t timeout() const { return timeout_ns_; }
     bool asks_for_packs() const { return packs_asked_; }
 
@@ -68,25 +73,25 @@ class PreparedCall {
             throw invalid(text("the call was created for local replica ", local_, "; this is local replica ",
                                replica.local_index(), ". Create a call for each local replica"));
         replica.require_concurrent(name());
+        place_.require_running(replica);
     }
 
     void run(Replica &replica) const {
-        replica.await_turn(name());
-        Executors &executors = strategy_->executors();
+        place_.await_turn(replica, name());
+        const Seat &seat = place_.seat;
         if (call_.kind == &calls::kAllReduce)
-            all_reduce_packs(executors, local_, call_, packing_, timeout_ns_);
+            all_reduce_packs(seat.executors, seat.party, call_, packing_, timeout_ns_);
         else if (call_.kind == &calls::kReduceToRoot)
-            all_reduce(executors, local_, call_, timeout_ns_);
+            all_reduce(seat.executors, seat.party, call_, timeout_ns_);
         else if (call_.kind == &calls::kBarrier)
-            barrier(executors, local_, call_, timeout_ns_);
+            barrier(seat.executors, seat.party, call_, timeout_ns_);
         else
-            exchange(executors, local_, call_, timeout_ns_);
-        strategy_->operations().notice();
+            exchange(seat.executors, seat.party, call_, timeout_ns_);
+        seat.operations.notice();
     }
 
   private:
     uint32_t id() const { return strategy_->first_replica_id() + local_; }
-    bool is_root() const { return id() == call_.root; }
 
     void read(const mdist_call_description_t &from) {
         if (from.kind < MDIST_CALL_ALL_REDUCE || from.kind > kLastForm)
@@ -114,14 +119,14 @@ class PreparedCall {
             throw invalid(text("description has parts, which ", form.function->name(), " does not take"));
     }
 
-    void keep_arrays() {
+    void keep_arrays(bool is_root) {
         const Pattern pattern = call_.kind->pattern();
         if (pattern == Pattern::kMeet) {
             call_.inputs = call_.outputs = nullptr;
             return;
         }
         const bool scatters = pattern == Pattern::kFromRoot;
-        const bool one_sided = has_root(pattern) && pattern != Pattern::kBroadcast && !is_root();
+        const bool one_sided = has_root(pattern) && pattern != Pattern::kBroadcast && !is_root;
         if (!one_sided || !scatters) need_array(call_.inputs, call_.buffer_count, "description.inputs");
         if (!one_sided || scatters) need_array(call_.outputs, call_.buffer_count, "description.outputs");
         buffers_.reserve(2 * call_.buffer_count + 1); // one more: NULL would mean a call of a kind without buffers
@@ -140,7 +145,7 @@ class PreparedCall {
     void keep_parts() {
         need_array(call_.input_parts, call_.buffer_count, "description.input_parts");
         need_array(call_.output_parts, call_.buffer_count, "description.output_parts");
-        call_.part_count = strategy_->replica_count();
+        call_.part_count = place_.seat.replicas;
         const std::size_t count = call_.buffer_count * call_.part_count;
         parts_.reserve(2 * count + 1);
         for (const uint64_t *const parts : {call_.input_parts, call_.output_parts})
@@ -155,7 +160,9 @@ class PreparedCall {
     const uint64_t timeout_ns_;
     const Packing packing_;
     const bool packs_asked_;
+    const GroupSeat place_;
     Call call_;
+    std::optional<OperatorCall> operator_; // if it reduces with one of the program
     std::vector<mdist_buffer_t> buffers_; // inputs, then outputs
     std::vector<uint64_t> parts_;
 };
@@ -196,7 +203,7 @@ mdist_status_t mdist_call_start(mdist_replica_t *replica, mdist_call_t *call, md
             throw Failure(MDIST_ERR_UNSUPPORTED,
                           "the call was created with options.bytes_per_pack, but a started operation is never split "
                           "into packs. Create another call for this, without it");
-        start_work(self, seat_of(self, nullptr), pinned->call(), pinned->timeout(), out);
+        start_work(self, pinned->place(), pinned->call(), pinned->timeout(), out);
     });
 }
 

@@ -12,22 +12,34 @@
 
 namespace mdist {
 
-GroupSeat seat_of(Replica &replica, const mdist_call_options_t *options) {
+GroupSeat seat_of(Job &job, uint32_t local, const mdist_call_options_t *options) {
     constexpr std::size_t kSize = offsetof(mdist_call_options_t, group) + sizeof options->group;
     const bool all = options == nullptr || options->struct_size < kSize || options->group == nullptr;
-    if (all) return {nullptr, replica.seat()};
+    if (all) return {nullptr, {job.executors(), job.operations(), local, job.replica_count(), nullptr}};
     std::shared_ptr<ReplicaGroup> group = pin(options->group).shared();
-    if (&group->job() != &replica.job())
+    if (&group->job() != &job)
         throw invalid(
             text("options.group is ", group->name(), ", which belongs to another strategy; pass a group of this one"));
-    replica.job().require_generation(group->generation(), "options.group");
-    if (!group->has(replica.local_index()))
-        throw invalid(text("replica ", replica.id(), " is not a member of ", group->name(),
+    job.require_generation(group->generation(), "options.group");
+    if (!group->has(local)) {
+        const uint32_t id = job.first_replica_id() + local;
+        throw invalid(text("replica ", id, " is not a member of ", group->name(),
                            "; only members call a collective of a group"))
-            .replica(replica.id());
-    if (Gpu *const gpu = replica.device().gpu()) gpu->replica_stream().require_running("a collective of a group");
-    const Seat seat = group->seat(replica.local_index());
+            .replica(id);
+    }
+    const Seat seat = group->seat(local);
     return {std::move(group), seat};
+}
+
+GroupSeat seat_of(Replica &replica, const mdist_call_options_t *options) {
+    GroupSeat place = seat_of(replica.job(), replica.local_index(), options);
+    place.require_running(replica);
+    return place;
+}
+
+void GroupSeat::require_running(const Replica &replica) const {
+    if (!group) return;
+    if (Gpu *const gpu = replica.device().gpu()) gpu->replica_stream().require_running("a collective of a group");
 }
 
 void GroupSeat::place(Call &call) const {

@@ -18,12 +18,15 @@ struct GroupSeat {
 
     /// Puts a call, whose root is a replica id, into the group. Throws INVALID_ARGUMENT if the root is not a member.
     void place(Call &call) const;
+    /// Throws WRONG_CONTEXT while the replica's stream is recorded, if this is in a group.
+    void require_running(const Replica &replica) const;
     /// Waits for what the replica has started there before.
     void await_turn(Replica &replica, const char *function) const;
 };
 
-/// Throws INVALID_ARGUMENT if the group belongs to another strategy or the replica is not a member, and WRONG_CONTEXT
-/// while the replica's stream is recorded.
+/// Throws INVALID_ARGUMENT if the group belongs to another strategy or the local replica is not a member.
+GroupSeat seat_of(Job &job, uint32_t local, const mdist_call_options_t *options);
+/// The same for the replica of this context, with require_running().
 GroupSeat seat_of(Replica &replica, const mdist_call_options_t *options);
 
 } // namespace mdist

@@ -13,9 +13,17 @@ typedef struct Own {
 typedef struct Trial {
     mdist_call_kind_t kind;
     uint32_t root;
+    int32_t op;                   // of kinds that reduce
+    mdist_call_options_t options; // names a group, or not
     Own own[N];
     Note notes[N];
 } Trial;
+
+static const uint32_t order[N] = {2, 0, 1}; // of the group
+
+static uint32_t position(const Trial *self, uint32_t id) {
+    return self->options.group != NULL ? mdist_group_position(self->options.group, id) : id;
+}
 
 static uint64_t in_elements(const Trial *self, uint32_t id) {
     switch (self->kind) {
@@ -40,7 +48,7 @@ static uint64_t out_elements(const Trial *self, uint32_t id) {
         case MDIST_CALL_GATHER_TO_ROOT:
             return id == self->root ? N * EACH : 0;
         case MDIST_CALL_ALL_TO_ALL_PARTS:
-            return (uint64_t)N * (id + 1); // everybody gives replica r r + 1 elements
+            return (uint64_t)N * (position(self, id) + 1); // everybody gives the one at position r r + 1 elements
         default:
             return N * EACH;
     }
@@ -55,11 +63,11 @@ static mdist_call_description_t describe(const Trial *self, uint32_t id, mdist_b
     const int broadcasts = self->kind == MDIST_CALL_BROADCAST;
     buffers[0] = buffer_of(broadcasts ? out : (void *)self->own[id].in, MDIST_FLOAT32, in_elements(self, id));
     buffers[1] = buffer_of(out, MDIST_FLOAT32, out_elements(self, id));
-    for (int r = 0; r < N; ++r) taken[r] = id + 1;
+    for (int r = 0; r < N; ++r) taken[r] = position(self, id) + 1;
     if (self->kind == MDIST_CALL_BARRIER) return it;
     const int reduces = self->kind == MDIST_CALL_ALL_REDUCE || self->kind == MDIST_CALL_REDUCE_SCATTER ||
                         self->kind == MDIST_CALL_REDUCE_TO_ROOT;
-    it.op = reduces ? MDIST_SUM : 0;
+    it.op = reduces ? self->op : 0;
     it.root = self->root;
     it.inputs = &buffers[0];
     it.outputs = &buffers[1];
@@ -69,29 +77,30 @@ static mdist_call_description_t describe(const Trial *self, uint32_t id, mdist_b
 }
 
 static mdist_status_t call_plainly(mdist_replica_t *replica, const mdist_call_description_t *it,
-                                   mdist_error_t **error) {
+                                   const mdist_call_options_t *options, mdist_error_t **error) {
     const mdist_buffer_t *in = it->inputs, *out = it->outputs;
+    const mdist_reduce_op_t op = (mdist_reduce_op_t)it->op;
     switch (it->kind) {
         case MDIST_CALL_ALL_REDUCE:
-            return mdist_all_reduce(replica, MDIST_SUM, in, out, 1, NULL, error);
+            return mdist_all_reduce(replica, op, in, out, 1, options, error);
         case MDIST_CALL_BROADCAST:
-            return mdist_broadcast(replica, it->root, out, 1, NULL, error);
+            return mdist_broadcast(replica, it->root, out, 1, options, error);
         case MDIST_CALL_ALL_GATHER:
-            return mdist_all_gather(replica, in, out, 1, NULL, error);
+            return mdist_all_gather(replica, in, out, 1, options, error);
         case MDIST_CALL_REDUCE_SCATTER:
-            return mdist_reduce_scatter(replica, MDIST_SUM, in, out, 1, NULL, error);
+            return mdist_reduce_scatter(replica, op, in, out, 1, options, error);
         case MDIST_CALL_ALL_TO_ALL:
-            return mdist_all_to_all(replica, in, out, 1, NULL, error);
+            return mdist_all_to_all(replica, in, out, 1, options, error);
         case MDIST_CALL_ALL_TO_ALL_PARTS:
-            return mdist_all_to_all_parts(replica, in, it->input_parts, out, it->output_parts, 1, NULL, error);
+            return mdist_all_to_all_parts(replica, in, it->input_parts, out, it->output_parts, 1, options, error);
         case MDIST_CALL_REDUCE_TO_ROOT:
-            return mdist_reduce_to_root(replica, MDIST_SUM, it->root, in, out, 1, NULL, error);
+            return mdist_reduce_to_root(replica, op, it->root, in, out, 1, options, error);
         case MDIST_CALL_GATHER_TO_ROOT:
-            return mdist_gather_to_root(replica, it->root, in, out, 1, NULL, error);
+            return mdist_gather_to_root(replica, it->root, in, out, 1, options, error);
         case MDIST_CALL_SCATTER:
-            return mdist_scatter(replica, it->root, in, out, 1, NULL, error);
+            return mdist_scatter(replica, it->root, in, out, 1, options, error);
         default:
-            return mdist_barrier(replica, NULL, error);
+            return mdist_barrier(replica, options, error);
     }
 }
 
@@ -115,7 +124,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
         mdist_error_t *error = NULL;
         for (int i = 0; i < N * EACH; ++i) own->in[i] = (float)(id * 1000 + (uint32_t)(i * 7 + round * 131) % 97);
         for (int i = 0; i < N * EACH; ++i) own->prepared[i] = own->plain[i] = own->in[i];
-        mdist_status_t status = call_plainly(replica, &plain, &error);
+        mdist_status_t status = call_plainly(replica, &plain, &self->options, &error);
         if (note(&self->notes[id], MDIST_OK, status, &error, "plain") != 0) return 1;
         status = (round + (int)id) % 2 == 0 ? mdist_call_run(replica, own->call, &error)
                                             : start_prepared(replica, own->call, &error);
@@ -133,20 +142,20 @@ static void create_all(Trial *self, mdist_strategy_t *strategy) {
         mdist_buffer_t buffers[2];
         uint64_t taken[N];
         const mdist_call_description_t it = describe(self, id, buffers, taken, self->own[id].prepared);
-        OK(mdist_call_create(strategy, id, &it, &self->own[id].call, NULL, &error));
+        OK(mdist_call_create(strategy, id, &it, &self->own[id].call, &self->options, &error));
         memset((void *)buffers, 0xee, sizeof buffers); // the library has copied them
         memset(taken, 0xee, sizeof taken);
     }
 }
 
-static void prepared_calls_give_what_their_collectives_give(void **state) {
-    (void)state;
+static void try_all_kinds(mdist_strategy_t *strategy, int32_t op, mdist_group_t *group) {
     mdist_error_t *error = NULL;
-    mdist_strategy_t *strategy = make_strategy(N, NULL);
     for (int kind = MDIST_CALL_ALL_REDUCE; kind <= MDIST_CALL_BARRIER; ++kind) {
         static Trial self;
         memset((void *)&self, 0, sizeof self);
         self.kind = (mdist_call_kind_t)kind;
+        self.op = op;
+        self.options = (mdist_call_options_t){.struct_size = sizeof self.options, .group = group};
         const int rooted = kind == MDIST_CALL_BROADCAST || (kind >= MDIST_CALL_REDUCE_TO_ROOT && kind <= MDIST_CALL_SCATTER);
         self.root = rooted ? 1 : 0;
         create_all(&self, strategy);
@@ -157,6 +166,68 @@ static void prepared_calls_give_what_their_collectives_give(void **state) {
         }
         for (int id = 0; id < N; ++id) mdist_call_destroy(self.own[id].call);
     }
+}
+
+/// Neither associative nor the same both ways.
+static int32_t twice_and_minus(const void *left, const void *right, void *out, uint64_t count, void *user_data) {
+    (void)user_data;
+    for (uint64_t i = 0; i < count; ++i) ((float *)out)[i] = 2 * ((const float *)left)[i] - ((const float *)right)[i];
+    return 0;
+}
+
+static void prepared_calls_give_what_their_collectives_give(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = make_strategy(N, NULL);
+    mdist_reduce_op_t op;
+    mdist_group_t *group = NULL;
+    OK(mdist_operator_register("twice and minus", sizeof(float), twice_and_minus, NULL, &op, &error));
+    OK(mdist_group_create(strategy, order, N, &group, &error));
+    try_all_kinds(strategy, MDIST_SUM, NULL);
+    try_all_kinds(strategy, (int32_t)op, NULL);
+    try_all_kinds(strategy, MDIST_SUM, group);
+    try_all_kinds(strategy, (int32_t)op, group);
+    mdist_group_destroy(group);
+    mdist_operator_unregister(op);
+    mdist_strategy_destroy(strategy);
+}
+
+static int32_t pair_step(mdist_replica_t *replica, void *user_data) {
+    Own *const own = &((Own *)user_data)[mdist_replica_id(replica)];
+    for (int i = 0; i < ROUNDS && own->call != NULL; ++i) {
+        own->in[0] = (float)(1 + mdist_replica_id(replica));
+        if (mdist_call_run(replica, own->call, NULL) != MDIST_OK || own->in[0] != 2 * 3 - 1) return 1;
+    }
+    return 0;
+}
+
+/// The call keeps what it needs of the group and the operator after their handles have gone.
+static void members_alone_make_the_call_of_their_group(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = make_strategy(N, NULL);
+    mdist_reduce_op_t op;
+    mdist_group_t *pair = NULL;
+    static Own own[N];
+    OK(mdist_operator_register("twice and minus", sizeof(float), twice_and_minus, NULL, &op, &error));
+    OK(mdist_group_create(strategy, order, 2, &pair, &error)); // replicas 2 and 0
+    const mdist_call_options_t options = {.struct_size = sizeof options, .group = pair};
+    for (uint32_t id = 0; id < N; ++id) {
+        const mdist_buffer_t buffer = buffer_of(own[id].in, MDIST_FLOAT32, 1);
+        const mdist_call_description_t it = {sizeof it, MDIST_CALL_ALL_REDUCE, (int32_t)op, 0, &buffer, &buffer, 1, NULL, NULL};
+        if (id != 1) {
+            OK(mdist_call_create(strategy, id, &it, &own[id].call, &options, &error));
+            continue;
+        }
+        assert_int_equal(mdist_call_create(strategy, id, &it, &own[id].call, &options, &error), MDIST_ERR_INVALID_ARGUMENT);
+        assert_non_null(strstr(mdist_error_message(error), "replica 1 is not a member of"));
+        mdist_error_free(error);
+        error = NULL;
+    }
+    mdist_group_destroy(pair);
+    mdist_operator_unregister(op);
+    OK(mdist_run(strategy, pair_step, own, NULL, 0, NULL, 0, NULL, &error));
+    for (uint32_t id = 0; id < N; ++id) mdist_call_destroy(own[id].call);
     mdist_strategy_destroy(strategy);
 }
 
@@ -242,6 +313,7 @@ int main(void) {
     quiet_log();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prepared_calls_give_what_their_collectives_give),
+        cmocka_unit_test(members_alone_make_the_call_of_their_group),
         cmocka_unit_test(a_prepared_call_meets_plain_ones),
         cmocka_unit_test(wrong_descriptions_are_refused),
     };

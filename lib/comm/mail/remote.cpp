@@ -21,7 +21,7 @@ void Mail::check_slip(uint32_t worker, const MailSlip &slip) const {
                            (slip.kind != MailSlip::kSmall || slip.form().bytes() <= Carrier::kSmallBytes) &&
                            (slip.kind != MailSlip::kTiny || slip.form().bytes() <= MailSlip::kTinyBytes));
     if (slip.kind < MailSlip::kSmall || slip.kind > MailSlip::kTiny || !has_ends || !has_form)
-        throw bad_message(worker, text("a message of kind ", +slip.kind, " from replica ", slip.from, " to replica ",
+        throw bad_message(worker, text("a message of kind ", uint32_t{slip.kind}, " from replica ", slip.from, " to replica ",
                                        slip.to, " that cannot be"));
 }
 

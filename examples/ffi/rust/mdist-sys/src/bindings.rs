@@ -2173,7 +2173,7 @@ pub type mdist_call_description_t = mdist_call_description;
 extern "C" {
     #[doc = " Creates a call of a local replica, and checks its arguments."]
     #[doc = ""]
-    #[doc = " It fails as the collective would before it waits for others."]
+    #[doc = " It fails as the collective would before it waits for others. The call keeps the group and the operator that it names."]
     #[doc = " @param options  for every run of the call"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_call_create(
@@ -5830,7 +5830,7 @@ extern "C" {
 extern "C" {
     #[doc = " Ends the use of an operator's number."]
     #[doc = ""]
-    #[doc = " Works that were started with it go on. A number that is no operator is ignored."]
+    #[doc = " Works that were started with it go on, and prepared calls keep it. A number that is no operator is ignored."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_operator_unregister(op: mdist_reduce_op_t);
 }
