@@ -286,7 +286,7 @@ int main(int argc, char **argv) {
     try {
         return dispatch(argc, argv);
     } catch (const mdist::UsageError &problem) {
-        std::cerr << "mdist launch: " << problem.what() << "\n";
+        std::cerr << "mdist " << argv[1] << ": " << problem.what() << "\n"; // only commands throw it
         return kBadCommandLine;
     } catch (const std::exception &exception) {
         std::cerr << "mdist: " << exception.what() << "\n";

@@ -135,6 +135,14 @@ std::vector<std::string> names_by_rank(const Cluster &cluster) {
     return names;
 }
 
+void check_store(const std::string &address) {
+    try {
+        check_address(address);
+    } catch (const Failure &failure) {
+        throw Failure(MDIST_ERR_CONFIG, text("MDIST_STORE: ", failure.message())).reason("bad_value");
+    }
+}
+
 /// Chooses where the workers meet. MDIST_STORE and MDIST_STORE_OWNER take precedence, whichever source gives the ranks.
 void choose_store(Resolved &resolved, const Claim &claim, bool reads_environment, const Environment &environment) {
     const Found &found = claim.found;
@@ -146,11 +154,7 @@ void choose_store(Resolved &resolved, const Claim &claim, bool reads_environment
             .reason("bad_value");
     bool is_first = resolved.rank == 0;
     if (given) {
-        try {
-            check_address(*given);
-        } catch (const Failure &failure) {
-            throw Failure(MDIST_ERR_CONFIG, text("MDIST_STORE: ", failure.message())).reason("bad_value");
-        }
+        check_store(*given);
         resolved.store = *given;
         resolved.serves_store = is_first && owner != "launcher";
     } else if (!found.store.empty()) {
@@ -217,6 +221,20 @@ void refuse_unbuilt(const Config &config) {
         refuse("cross_device_ops", "auto, hierarchical_copy, one_device");
 }
 
+/// A worker of an elastic job needs no rank: the store gives it one, and may give it another one later. So workers that
+/// no launcher has numbered can join, too.
+void choose_elastic_store(Resolved &resolved, const Config &config, const Environment &environment) {
+    if (config.count("elastic.replicas") == 0 || !config.is_from_environment() || !resolved.store.empty()) return;
+    Variables variables(environment);
+    const auto given = variables.text("MDIST_STORE");
+    if (!given || variables.text("MDIST_STORE_OWNER").value_or("") != "launcher") return;
+    check_store(*given);
+    resolved.store = *given;
+    resolved.store_by_pmi = false;
+    resolved.serves_store = false;
+    resolved.job = variables.text("MDIST_JOB_ID").value_or(resolved.job);
+}
+
 Resolved local(std::vector<std::string> passed_over) {
     Resolved resolved;
     resolved.names = {"worker 0"};
@@ -235,9 +253,11 @@ Resolved resolve(const Config &config, const Environment &environment) {
             {text("all: strategy is mirrored (", config.origin("strategy"), "), which trains in this process alone")});
     }
     Survey survey = look_around(config, environment);
-    if (!survey.taken) return local(std::move(survey.passed_over));
-    Resolved resolved = resolved_of(std::move(*survey.taken), config.is_from_environment(), environment);
+    Resolved resolved = survey.taken
+                            ? resolved_of(std::move(*survey.taken), config.is_from_environment(), environment)
+                            : local({});
     resolved.passed_over = std::move(survey.passed_over);
+    choose_elastic_store(resolved, config, environment);
     return resolved;
 }
 

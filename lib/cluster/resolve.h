@@ -38,7 +38,7 @@ struct Resolved {
     std::vector<std::string>
         names; // by rank: "worker 1 (10.0.0.2:4400)", "worker 0 (chief, 10.0.0.1:4400)", "worker 1"
 
-    // Only for sizes above 1.
+    // Only for sizes above 1, and in elastic jobs.
     std::string store;         // host:port; "" if PMI has yet to tell it (settle_store())
     bool serves_store = false; // this worker binds that address
     bool store_by_pmi = false;

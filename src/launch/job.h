@@ -33,8 +33,10 @@ class Job {
     /// What to start in the place of a worker of an elastic job that has ended; the `number`-th such worker.
     WorkerStart start_again(const Place &place, uint32_t number) const;
     bool is_elastic() const { return placement_.least != 0; }
-    /// A worker of an elastic job has ended.
-    void worker_ended(uint64_t id) { store_->worker_ended(id); }
+    /// A worker of an elastic job has ended. If another launcher has the store, the store sees it by its silence.
+    void worker_ended(uint64_t id) {
+        if (store_) store_->worker_ended(id);
+    }
 
     const Placement &placement() const { return placement_; }
     const Session &session() const { return session_; }

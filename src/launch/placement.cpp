@@ -104,9 +104,9 @@ Placement place_on_hosts(const LaunchOptions &options, uint32_t usable_cpus) {
 
 Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
     const auto [least, workers] = parse_range(options.workers);
-    if (least != 0 && (!options.hosts.empty() || options.nodes != 1))
-        throw UsageError("-n " + options.workers + ": an elastic job has one launcher and one host so far; leave out "
-                         "--hosts and --nodes");
+    if (least != 0 && !options.hosts.empty())
+        throw UsageError("-n " + options.workers + ": a launcher starts the workers of an elastic job only on its own "
+                         "host. Run one on each host, with --nodes, instead of --hosts");
     if (!options.hosts.empty()) return place_on_hosts(options, usable_cpus);
     if (options.node_rank >= options.nodes)
         throw UsageError("--node-rank " + std::to_string(options.node_rank) + ": there are " +
@@ -128,6 +128,13 @@ Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
     for (uint32_t i = 0; i < here; ++i)
         placement.places.push_back({options.node_rank * here + i, i, here, options.node_rank, "localhost", false});
     return placement;
+}
+
+WorkerRange parse_worker_range(const std::string &text) {
+    const auto [least, most] = parse_range(text);
+    const uint32_t workers = parse_number(most, "-n");
+    if (workers == 0) throw UsageError("-n 0: a job needs at least one worker");
+    return {least, workers};
 }
 
 std::vector<bool> parse_ranks(const std::string &list, uint32_t size) {

@@ -27,6 +27,15 @@ struct Placement {
     std::vector<Place> places; // the places that this launcher starts, by rank
 };
 
+/// The number of workers in words: "4", or "2:4" for an elastic job.
+struct WorkerRange {
+    uint32_t least = 0; // 0: the job is not elastic
+    uint32_t most = 1;
+};
+
+/// Throws UsageError.
+WorkerRange parse_worker_range(const std::string &text);
+
 /// Throws UsageError.
 Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus);
 

@@ -13,6 +13,10 @@ that runs by itself outlives all of them: the job may lose and restart any worke
 The first lines of stdout are the variables that the workers need, as NAME=VALUE. stderr says who has joined. INT, TERM
 and HUP end the store with status 0. A job that has formed goes on without it.
 
+With -n MIN:MAX the store serves one elastic job, and decides which workers make it up. It needs the key
+elastic.replicas, so set MDIST_ELASTIC_REPLICAS for it. Workers then need no rank. Keep the store alive for as long as
+the job.
+
 Give the store an address that all workers can reach. Give it and all workers the same secret, which `mdist secret`
 writes.
 
@@ -22,6 +26,7 @@ Examples:
     mdist store 10.0.0.1:4400 -n 4 --job run7 --secret-file job.secret
     MDIST_STORE=10.0.0.1:4400 MDIST_STORE_OWNER=launcher MDIST_JOB_ID=run7 \
         MDIST_SECRET_FILE=job.secret MDIST_RANK=0 MDIST_SIZE=4 ./train
+    MDIST_ELASTIC_REPLICAS=8 mdist store 10.0.0.1:4400 -n 2:4 --job run8 --secret-file job.secret
 )";
 
 } // namespace
@@ -31,9 +36,8 @@ void add_serve_options(CLI::App &store, ServeOptions &options) {
         ->type_name("HOST:PORT")
         ->group("Arguments")
         ->required();
-    store.add_option("-n,--workers", options.workers, "the job has N workers")
+    store.add_option("-n,--workers", options.workers, "the job has N workers; MIN:MAX: an elastic job of up to MAX")
         ->type_name("N")
-        ->check(CLI::PositiveNumber.description(""))
         ->required();
     store.add_option("--job", options.job, "name of the job; workers of others are refused (default: MDIST_JOB_ID)")
         ->type_name("ID");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/serve.h"
 
+#include "handles.h"
+#include "launch/placement.h"
 #include "launch/secret.h"
 #include "launch/signals.h"
 #include "launch/store.h"
@@ -31,17 +33,33 @@ bool asked_to_end(Signals &signals) {
     return std::any_of(taken.begin(), taken.end(), [](int signal) { return asks_to_end(signal) || signal == SIGQUIT; });
 }
 
-void print_variables(const JobStore &store, const std::string &job, const std::string &secret_file) {
+/// What the configuration of this environment says about a key.
+std::string configured(const char *key) {
+    const ConfigHandle config = make_config();
+    mdist_error_t *error = nullptr;
+    require_ok(mdist_config_load_environment(config.get(), &error), error);
+    char text[256] = "";
+    require_ok(mdist_config_get(config.get(), key, text, sizeof text, nullptr, &error), error);
+    return text;
+}
+
+void print_variables(const JobStore &store, const WorkerRange &workers, const std::string &job,
+                     const std::string &secret_file) {
     std::cout << "MDIST_STORE=" << store.address() << "\nMDIST_STORE_OWNER=launcher\n";
     if (!job.empty()) std::cout << "MDIST_JOB_ID=" << job << "\n";
     if (!secret_file.empty())
         std::cout << "MDIST_SECRET_FILE=" << std::filesystem::absolute(secret_file).string() << "\n";
+    if (workers.least != 0)
+        std::cout << "MDIST_ELASTIC_REPLICAS=" << configured("elastic.replicas")
+                  << "\nMDIST_ELASTIC_MIN_WORKERS=" << workers.least << "\nMDIST_ELASTIC_MAX_WORKERS=" << workers.most
+                  << "\n";
     std::cout << std::flush;
 }
 
 } // namespace
 
 int serve_store(const ServeOptions &options) {
+    const WorkerRange workers = parse_worker_range(options.workers);
     const std::string job = given_or_variable(options.job, "MDIST_JOB_ID");
     const std::string file = options.no_secret ? "" : given_or_variable(options.secret_file, "MDIST_SECRET_FILE");
     const std::string secret = file.empty() ? "" : read_secret(file);
@@ -49,8 +67,8 @@ int serve_store(const ServeOptions &options) {
         std::cerr << "mdist store: there is no secret, so anybody who can connect may join while the job forms. Write "
                      "one with `mdist secret FILE`, and give it to the store and all workers, or say --no-secret\n";
     Signals signals; // before the store, whose thread must not receive signals
-    const JobStore store(JobStoreOptions{options.address, options.workers, 0, job, secret});
-    print_variables(store, job, file);
+    const JobStore store(JobStoreOptions{options.address, workers.most, workers.least, job, secret});
+    print_variables(store, workers, job, file);
     std::string told;
     do {
         const std::string now = store.progress();

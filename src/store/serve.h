@@ -2,7 +2,6 @@
 // `mdist store`: serves the meeting point of a job outside of its workers and launchers. Main thread.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 namespace CLI {
@@ -13,7 +12,7 @@ namespace mdist {
 
 struct ServeOptions {
     std::string address; // host:port
-    uint32_t workers = 1;
+    std::string workers; // "4", or "2:4" for an elastic job
     std::string job;         // empty: MDIST_JOB_ID, else none
     std::string secret_file; // empty: MDIST_SECRET_FILE, else none
     bool no_secret = false;
@@ -21,7 +20,7 @@ struct ServeOptions {
 
 void add_serve_options(CLI::App &store, ServeOptions &options);
 
-/// Serves until a signal asks it to end. Returns the exit status. Throws std::system_error, std::runtime_error.
+/// Serves until a signal asks it to end. Returns the exit status. Throws UsageError, std::system_error, std::runtime_error.
 int serve_store(const ServeOptions &options);
 
 } // namespace mdist

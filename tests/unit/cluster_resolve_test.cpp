@@ -50,6 +50,24 @@ void nothing_at_all_is_one_worker(void **) {
     assert_true(from_environment({}, "strategy: multi_worker").kind == Kind::kLocal);
 }
 
+void a_worker_of_an_elastic_job_needs_no_rank(void **) {
+    const std::string elastic = "elastic: {replicas: 8}";
+    const Variables store = {{"MDIST_STORE", "h:1"}, {"MDIST_STORE_OWNER", "launcher"}, {"MDIST_JOB_ID", "mine"}};
+    Resolved resolved = from_environment(store, elastic);
+    assert_true(resolved.kind == Kind::kLocal);
+    assert_text(resolved.store, "h:1");
+    assert_text(resolved.job, "mine");
+    assert_false(resolved.serves_store);
+    assert_text(from_environment(store).store, ""); // a job of fixed size does
+    Variables numbered = store;
+    numbered.insert({{"MDIST_RANK", "0"}, {"MDIST_SIZE", "1"}});
+    assert_text(from_environment(numbered, elastic).store, "h:1");
+    assert_text(from_environment({{"MDIST_STORE", "h:1"}}, elastic).store, ""); // whose store is it?
+    Variables wrong = store;
+    wrong["MDIST_STORE"] = "nowhere";
+    assert_refused(refused(wrong, elastic), "bad_value", "MDIST_STORE");
+}
+
 void tf_config_says_who_this_is(void **) {
     Resolved resolved = from_environment({{"TF_CONFIG", kTfConfig}});
     assert_true(resolved.kind == Kind::kMember);
@@ -226,6 +244,7 @@ void what_is_not_built_is_refused_and_not_ignored(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(nothing_at_all_is_one_worker),
+        cmocka_unit_test(a_worker_of_an_elastic_job_needs_no_rank),
         cmocka_unit_test(tf_config_says_who_this_is),
         cmocka_unit_test(a_sparse_tf_config_has_ranks_without_gaps),
         cmocka_unit_test(a_worker_that_sees_itself_alone_is_refused),

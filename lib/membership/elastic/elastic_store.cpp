@@ -262,7 +262,10 @@ uint32_t ElasticStore::connected() const {
 }
 
 std::string ElasticStore::progress() const {
+    if (failure_) return failure_->message();
     const std::size_t members = connected();
+    if (generation_.number == 0)
+        return text(workers_.size(), " of ", options_.max_workers, " workers are connected; the job has not begun");
     return text("generation ", generation_.number, ": ", members, " of ", generation_.members.size(),
                 " workers are connected with the store; ", workers_.size() - members, " wait to enter");
 }

@@ -64,7 +64,7 @@ class ElasticStore final : public Machine {
     const std::optional<Failure> &failure() const { return failure_; }
     /// How many members of the newest generation are connected.
     uint32_t connected() const;
-    /// "generation 3: 4 of 5 workers are connected with the store; 1 wait to enter"
+    /// "generation 3: 4 of 5 workers are connected with the store; 1 wait to enter", or why the job has ended.
     std::string progress() const;
 
   private:

@@ -118,7 +118,8 @@ std::unique_ptr<ElasticMembership> join_elastic_job(const Config &config, Resolv
     if (resolved.store.empty() || resolved.serves_store || resolved.store_by_pmi)
         throw Failure(MDIST_ERR_CONFIG,
                       text("elastic.replicas is ", settings.replicas, " (", config.origin("elastic.replicas"),
-                           "), but the job has no store outside of its workers. Start it with `mdist launch`"))
+                           "), but the job has no store outside of its workers. Start it with `mdist launch -n MIN:MAX`, or run "
+                           "`mdist store` and set MDIST_STORE and MDIST_STORE_OWNER=launcher on all workers"))
             .reason("elastic_store");
     MembershipOptions options = options_of(config, resolved, text("any of ", settings.replicas), MDIST_DEVICE_CPU);
     options.names.clear(); // ranks change

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`mdist store -n MIN:MAX` serves an elastic job whose workers were started by hand, or by several launchers. Usage:
+elastic_store_test.py MDIST PROGRAM, where PROGRAM is the test multi_elastic, whose training it runs."""
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from launch_support import MDIST, PATIENCE_S, Case, environment, hear_all, run_all
+
+WORKER = sys.argv[2]
+# Nobody tells the store who has ended, so it waits for this silence.
+SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": "3s", "TEST_STEPS": "2000", "TEST_PID": "1"}
+
+
+class Process:
+    """A program whose lines are collected while it runs."""
+
+    def __init__(self, *words, **variables):
+        self.process = subprocess.Popen(words, env=environment(**{**SETTINGS, **variables}), text=True,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        preexec_fn=hear_all)
+        self.lines, self.news, self.over = [], threading.Condition(), False
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.news:
+                self.lines.append(line)
+                self.news.notify_all()
+        with self.news:
+            self.over = True
+            self.news.notify_all()
+
+    def await_lines(self, pattern, count=1):
+        """What the first group of the pattern matched, in so many lines."""
+        end = time.monotonic() + PATIENCE_S
+        with self.news:
+            while True:
+                found = [match[1] for line in self.lines if (match := re.search(pattern, line))]
+                if len(found) >= count:
+                    return found
+                assert not self.over and time.monotonic() < end, f"no {count} lines with {pattern}: {self.lines}"
+                self.news.wait(1)
+
+    def kill(self):
+        self.process.kill()
+        return self.end()
+
+    def end(self):
+        code = self.process.wait(PATIENCE_S)
+        self.reader.join()
+        return code
+
+
+class ElasticStore(Case):
+    def setUp(self):
+        super().setUp()
+        self.gate = self.folder / "gate"
+        self.processes = []
+        self.addCleanup(lambda: [each.kill() for each in self.processes])
+
+    def run_beside(self, *words, **variables):
+        self.processes.append(Process(*words, **variables))
+        return self.processes[-1]
+
+    def store(self, size, *more):
+        """A store, and the variables that it prints for the workers."""
+        store = self.run_beside(MDIST, "store", "127.0.0.1:0", "-n", size, *(more or ["--job", "by-hand", "--no-secret"]))
+        store.await_lines(r"(MDIST_ELASTIC_MAX_WORKERS)")
+        said = dict(line.strip().split("=", 1) for line in store.lines if line.startswith("MDIST_"))
+        self.assertEqual(said["MDIST_ELASTIC_REPLICAS"], "8")
+        return store, said
+
+    def worker(self, variables, **more):
+        return self.run_beside(WORKER, "worker", TEST_GATE=str(self.gate), **variables, **more)
+
+    def results(self, workers):
+        self.gate.touch()
+        for worker in workers:
+            self.assertEqual(worker.end(), 0, worker.lines)
+        return {worker.await_lines(r"result ([0-9a-f]{16})")[0] for worker in workers}
+
+    def undisturbed(self):
+        code = (job := Process(MDIST, "launch", "-n", "1:2", "--", WORKER, "worker")).end()
+        self.assertEqual(code, 0, job.lines)
+        return {job.await_lines(r"result ([0-9a-f]{16})")[0]}
+
+    def test_workers_without_ranks_are_killed_and_come(self):
+        store, variables = self.store("2:3")
+        workers = [self.worker(variables) for _ in range(3)]
+        for worker in workers:
+            worker.await_lines("(begun)")
+        workers.pop(1).kill()
+        newcomer = self.worker(variables)
+        newcomer.await_lines("(begun)")
+        workers[0].kill()
+        self.assertEqual(self.results([newcomer, workers[1]]), self.undisturbed())
+        store.await_lines(r"(all workers of generation \d+ of the job have ended)")
+        store.process.send_signal(signal.SIGTERM)
+        self.assertEqual(store.end(), 0)
+
+    def test_workers_of_torchrun_join(self):
+        secret = str(self.folder / "secret")
+        subprocess.run([MDIST, "secret", secret], check=True, timeout=PATIENCE_S)
+        store, variables = self.store("1:2", "--job", "torch", "--secret-file", secret)
+        self.assertEqual(variables["MDIST_SECRET_FILE"], secret)
+
+        def by_torchrun(rank, restart):
+            return self.worker(variables, RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE="2",
+                               MASTER_ADDR="127.0.0.1", MASTER_PORT="1", TORCHELASTIC_RUN_ID="none",
+                               TORCHELASTIC_RESTART_COUNT=str(restart))
+        workers = [by_torchrun(rank, 0) for rank in range(2)]
+        for worker in workers:
+            worker.await_lines("(begun)")
+        workers.pop(0).kill()
+        workers.append(by_torchrun(0, 1))
+        workers[1].await_lines("(begun)")
+        self.assertEqual(self.results(workers), self.undisturbed())
+
+    def test_two_launchers_run_one_job(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+
+        def launcher(node):
+            return self.run_beside(MDIST, "launch", "-n", "1:4", "--nodes", "2", "--node-rank", str(node), "--store",
+                                   f"127.0.0.1:{port}", "--no-secret", "--", WORKER, "worker", TEST_GATE=str(self.gate))
+        first, second = launcher(0), launcher(1)
+        for each in (first, second):
+            each.await_lines("(begun)", 2)
+        os.kill(int(second.await_lines(r"pid (\d+)", 2)[0]), signal.SIGKILL)
+        second.await_lines("(begun)", 3)
+        os.kill(int(first.await_lines(r"pid (\d+)", 2)[1]), signal.SIGKILL)
+        first.await_lines("(begun)", 3)
+        self.assertEqual(self.results([first, second]), self.undisturbed())
+
+    def test_it_says_what_is_wrong(self):
+        def fails(*arguments, **variables):
+            return subprocess.run([MDIST, *arguments], env=environment(**variables), capture_output=True, text=True,
+                                  timeout=PATIENCE_S)
+        for size in ("3:2", "0:2", "0", "many"):
+            result = fails("store", "127.0.0.1:0", "-n", size, "--no-secret", MDIST_ELASTIC_REPLICAS="8")
+            self.assertEqual(result.returncode, 2, (size, result.stderr))
+            self.assertIn("mdist store: -n", result.stderr)
+        without = fails("store", "127.0.0.1:0", "-n", "2:3", "--no-secret")
+        self.assertEqual(without.returncode, 1)
+        self.assertIn("elastic.replicas", without.stderr)
+        alone = subprocess.run([WORKER, "worker"], env=environment(MDIST_ELASTIC_REPLICAS="8"), capture_output=True, text=True,
+                               timeout=PATIENCE_S)
+        self.assertIn("CONFIG elastic_store", alone.stdout)
+        self.assertIn("mdist store", alone.stdout)
+
+
+if __name__ == "__main__":
+    run_all(__name__)
