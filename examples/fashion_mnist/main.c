@@ -26,6 +26,10 @@
  *       --shards 4                                                                            and t10k to /tmp/t10k
  *   fashion_mnist --records /tmp
  *
+ * With --elastic the training goes on when workers are killed, and ends with the same digest all the same (elastic.c):
+ *
+ *   MDIST_ELASTIC_REPLICAS=8 mdist launch -n 2:4 -- fashion_mnist --elastic --epochs 3
+ *
  * With --checkpoint FOLDER it saves a checkpoint after each epoch, and begins after the last one that it finds there.
  * Kill it whenever you like, and start it again: the digest is that of a training without interruption.
  */
@@ -34,6 +38,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "elastic.h"
 #include "input.h"
 #include "mnist.h"
 #include "options.h"
@@ -68,7 +73,7 @@ static mdist_status_t configure(Job *self) {
         status = mdist_config_load(self->config, self->options.config, &self->error);
     if (status == MDIST_OK)
         status = mdist_config_get(self->config, "devices", devices, sizeof devices, NULL, &self->error);
-    if (status != MDIST_OK) return status;
+    if (status != MDIST_OK || self->options.elastic) return status;
 
     if (self->options.devices) return mdist_config_set(self->config, "devices", self->options.devices, &self->error);
     uint64_t replicas = self->options.replicas;
@@ -109,9 +114,12 @@ static mdist_status_t prepare(Job *self) {
     return status;
 }
 
+static uint64_t steps_per_epoch(const Job *self) {
+    return (self->images + self->options.batch - 1) / self->options.batch;
+}
+
 static float falling_rate(const Job *self) {
-    const uint64_t per_epoch = (self->images + self->options.batch - 1) / self->options.batch;
-    return first_rate * (1.0f - (float)self->steps / (float)(per_epoch * self->options.epochs));
+    return first_rate * (1.0f - (float)self->steps / (float)(steps_per_epoch(self) * self->options.epochs));
 }
 
 static int stop_here(const Job *self) {
@@ -208,6 +216,22 @@ static int report(Job *self, double accuracy) {
     return 0;
 }
 
+static int work_elastically(Job *self) {
+    const ElasticPlan plan = {
+        .strategy = self->strategy,
+        .trainer = &self->trainer,
+        .training = self->training,
+        .test = self->test,
+        .epochs = self->options.epochs,
+        .steps_per_epoch = steps_per_epoch(self),
+        .limit_steps = self->options.limit_steps,
+        .commit = self->options.commit,
+        .first_rate = first_rate,
+    };
+    const mdist_status_t status = elastic_train(&plan, &self->error);
+    return status == MDIST_OK ? 0 : failed(self, status);
+}
+
 static int work(Job *self) {
     const char *const data = self->options.records ? NULL : self->options.data;
     if (data && mnist_load(data, "train", &self->training_set) != 0) return 1;
@@ -215,6 +239,7 @@ static int work(Job *self) {
 
     double accuracy = 0;
     mdist_status_t status = prepare(self);
+    if (status == MDIST_OK && self->options.elastic) return work_elastically(self);
     if (status == MDIST_OK) {
         self->out = mdist_strategy_is_chief(self->strategy) ? stdout : NULL;
         if (self->out)

@@ -20,6 +20,9 @@ static const char help[] =
     "  --config FILE    YAML configuration of libmdist\n"
     "  --checkpoint DIR save each epoch there, and go on behind the last one saved\n"
     "  --limit-steps N  stop training after N steps\n"
+    "  --elastic        go on when workers are killed; the replicas are those of the key\n"
+    "                   elastic.replicas (MDIST_ELASTIC_REPLICAS)\n"
+    "  --commit N       with --elastic: steps between two commits (default 10)\n"
     "  --data DIR       folder of the four IDX files\n"
     "                   (default " MNIST_FOLDER
     ")\n"
@@ -32,6 +35,7 @@ typedef struct Option {
     uint64_t *number; // either this, from 1 to limit
     uint64_t limit;
     const char **text; // or this
+    int *flag;         // or this, without a value
 } Option;
 
 static int refuse(const char *name, const char *value, const char *right) {
@@ -59,17 +63,19 @@ static int set(const Option *option, const char *value) {
 }
 
 int options_parse(int argument_count, char **arguments, Options *out) {
-    *out = (Options){.epochs = 10, .batch = 128, .data = MNIST_FOLDER};
+    *out = (Options){.epochs = 10, .batch = 128, .commit = 10, .data = MNIST_FOLDER};
     const Option known[] = {
-        {"replicas", &out->replicas, 256, NULL},
-        {"epochs", &out->epochs, 10000, NULL},
-        {"batch", &out->batch, 1000000, NULL},
-        {"devices", NULL, 0, &out->devices},
-        {"config", NULL, 0, &out->config},
-        {"checkpoint", NULL, 0, &out->checkpoint},
-        {"limit-steps", &out->limit_steps, 1000000000, NULL},
-        {"data", NULL, 0, &out->data},
-        {"records", NULL, 0, &out->records},
+        {"replicas", &out->replicas, 256, NULL, NULL},
+        {"epochs", &out->epochs, 10000, NULL, NULL},
+        {"batch", &out->batch, 1000000, NULL, NULL},
+        {"devices", NULL, 0, &out->devices, NULL},
+        {"config", NULL, 0, &out->config, NULL},
+        {"checkpoint", NULL, 0, &out->checkpoint, NULL},
+        {"limit-steps", &out->limit_steps, 1000000000, NULL, NULL},
+        {"commit", &out->commit, 1000000000, NULL, NULL},
+        {"elastic", NULL, 0, NULL, &out->elastic},
+        {"data", NULL, 0, &out->data, NULL},
+        {"records", NULL, 0, &out->records, NULL},
     };
     for (int i = 1; i < argument_count; ++i) {
         if (strcmp(arguments[i], "--help") == 0) {
@@ -87,9 +93,16 @@ int options_parse(int argument_count, char **arguments, Options *out) {
         for (size_t k = 0; k < sizeof known / sizeof known[0]; ++k)
             if (strlen(known[k].name) == length && strncmp(known[k].name, name, length) == 0) found = &known[k];
         if (!found) return refuse(name, NULL, "no such option");
+        if (found->flag) {
+            if (name[length] == '=') return refuse(found->name, NULL, "takes no value");
+            *found->flag = 1;
+            continue;
+        }
         const char *value = name[length] == '=' ? name + length + 1 : arguments[++i]; // NULL behind the last one
         const int status = set(found, value);
         if (status >= 0) return status;
     }
+    if (out->elastic && (out->replicas != 0 || out->devices || out->checkpoint))
+        return refuse("elastic", NULL, "does not go with --replicas, --devices or --checkpoint");
     return -1;
 }

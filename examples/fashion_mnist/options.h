@@ -10,6 +10,8 @@ typedef struct Options {
     uint64_t epochs;
     uint64_t batch;         // over all replicas
     uint64_t limit_steps;   // 0: none
+    int elastic;            // the number of replicas is then elastic.replicas of the configuration
+    uint64_t commit;        // steps between two commits of an elastic job
     const char *config;     // NULL: none
     const char *checkpoint; // NULL: none
     const char *data;

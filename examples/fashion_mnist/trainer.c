@@ -52,6 +52,7 @@ static int32_t train_step(mdist_replica_t *replica, void *user_data) {
     TrainerReplica *mine;
     mdist_tensor_t images, labels;
     if (this_replica(self, replica, &mine, &images, &labels) != 0) return 1;
+    if (self->before && self->before(replica, &images, self->before_data) != 0) return 1;
 
     model_gradients((readable)mine->parameters, images.data, labels.data, images.shape[0], &mine->workspace,
                     mine->gradients, mine->sums);
@@ -161,31 +162,22 @@ static mdist_status_t create_replica(Trainer *self, uint32_t index, size_t max_r
         status = mdist_variable_tensor(self->parameters[i], index, &parameters, error);
         if (status == MDIST_OK) status = mdist_variable_tensor(self->momentum[i], index, &momentum, error);
         if (status != MDIST_OK) break;
-        mine->parameters[i] = parameters.data; // this copy's memory; it never moves
+        mine->parameters[i] = parameters.data; // this copy's memory; it moves only when an elastic job regroups
         mine->momentum[i] = momentum.data;
     }
     return status;
 }
 
-mdist_status_t trainer_create(mdist_strategy_t *strategy, size_t max_rows, Trainer *out, mdist_error_t **error) {
-    Trainer self = {.strategy = strategy, .replica_count = mdist_strategy_local_replica_count(strategy)};
-    self.rate = 0.1f;
-    self.decay = 0.9f;
-    mdist_status_t status = create_all_variables(&self, error);
-    if (status == MDIST_OK) {
-        self.replicas = calloc(self.replica_count, sizeof *self.replicas);
-        if (!self.replicas) status = MDIST_ERR_OUT_OF_MEMORY;
-    }
-    for (uint32_t i = 0; i < self.replica_count && status == MDIST_OK; ++i)
-        status = create_replica(&self, i, max_rows, error);
-    if (status == MDIST_OK)
-        *out = self;
-    else
-        trainer_destroy(&self);
+static mdist_status_t create_replicas(Trainer *self, mdist_error_t **error) {
+    self->replica_count = mdist_strategy_local_replica_count(self->strategy);
+    self->replicas = calloc(self->replica_count, sizeof *self->replicas);
+    mdist_status_t status = self->replicas ? MDIST_OK : MDIST_ERR_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < self->replica_count && status == MDIST_OK; ++i)
+        status = create_replica(self, i, self->max_rows, error);
     return status;
 }
 
-void trainer_destroy(Trainer *self) {
+static void destroy_replicas(Trainer *self) {
     for (uint32_t i = 0; i < self->replica_count && self->replicas; ++i) {
         TrainerReplica *const mine = &self->replicas[i];
         if (!mine->math) continue;
@@ -195,6 +187,29 @@ void trainer_destroy(Trainer *self) {
         math_destroy(mine->math);
     }
     free(self->replicas);
+    self->replicas = NULL;
+}
+
+mdist_status_t trainer_renew(Trainer *self, mdist_error_t **error) {
+    destroy_replicas(self);
+    return create_replicas(self, error);
+}
+
+mdist_status_t trainer_create(mdist_strategy_t *strategy, size_t max_rows, Trainer *out, mdist_error_t **error) {
+    Trainer self = {.strategy = strategy, .max_rows = max_rows};
+    self.rate = 0.1f;
+    self.decay = 0.9f;
+    mdist_status_t status = create_all_variables(&self, error);
+    if (status == MDIST_OK) status = create_replicas(&self, error);
+    if (status == MDIST_OK)
+        *out = self;
+    else
+        trainer_destroy(&self);
+    return status;
+}
+
+void trainer_destroy(Trainer *self) {
+    destroy_replicas(self);
     for (int part = 0; part < MODEL_PARTS; ++part) {
         mdist_variable_destroy(self->parameters[part]);
         mdist_variable_destroy(self->momentum[part]);

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaigns of elastic jobs: `mdist launch -n MIN:N -- fashion_mnist --elastic`, whose workers are killed or stopped at
+chosen moments (strike.c). Each run must end with the digest of a training that was not disturbed."""
+import collections
+import gzip
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+REPLICAS, COMMIT, STEPS = 8, 4, 60
+PATIENCE_S = 120
+PLACES = ("step", "commit", "regroup", "join")
+
+
+class Strike:
+    """One signal: in call `number` of this kind, of the process with this rank (-1: any), after strike `after`."""
+
+    def __init__(self, rank, call, number, microseconds, sent=signal.SIGKILL, after=-1):
+        self.call, self.stops = call, sent == signal.SIGSTOP
+        self.words = f"{rank} {call} {number} {microseconds} {int(sent)} {after}"
+
+
+class Plan:
+    """What one run does: how many workers, how many copies, and which strikes."""
+
+    def __init__(self, kind, size, copies, strikes, may_lose=False, least=1):
+        self.kind, self.size, self.copies, self.strikes, self.may_lose = kind, size, copies, strikes, may_lose
+        self.workers = f"{least}:{size}"
+
+
+def moment(chance):
+    """Microseconds after a call began. Many calls take less than a millisecond, some take tens."""
+    return int(10 ** chance.uniform(0, 4.3))
+
+
+def begins(chance, size, call, after=-1, sent=signal.SIGKILL):
+    """A strike in a step or a commit, after the first commit."""
+    number = chance.randrange(2, STEPS) if call == "step" else chance.randrange(1, STEPS // COMMIT)
+    return Strike(chance.randrange(size), call, number, moment(chance), sent, after)
+
+
+def one_killed(chance):
+    size = chance.randrange(2, 5)
+    return Plan("one", size, 1, [begins(chance, size, chance.choice(("step", "commit", "commit")))])
+
+
+def in_the_regroup(chance):
+    """A second worker, in the regroup after the loss of a first one."""
+    size = chance.randrange(3, 5)
+    first = begins(chance, size, "step")
+    return Plan("two, one in the regroup", size, 2, [first, Strike(-1, "regroup", 1, moment(chance), after=0)])
+
+
+def newcomer_killed(chance):
+    """The newcomer itself, while it joins or while it enters; the next newcomer takes its place."""
+    size = chance.randrange(2, 5)
+    first = begins(chance, size, "step")
+    rank = first.words.split()[0]
+    second = Strike(rank, chance.choice(("join", "regroup")), 1, moment(chance), after=0)
+    return Plan("two, one a newcomer", size, 2 if size > 2 else 1, [first, second])
+
+
+def killed_as_one_joins(chance):
+    """A worker that lets a newcomer in: in its second regroup, if the newcomer came after the first."""
+    size = chance.randrange(3, 5)
+    first = Strike(chance.randrange(size), "step", chance.randrange(2, STEPS // 2), moment(chance))
+    return Plan("two, one lets a newcomer in", size, 2, [first, Strike(-1, "regroup", 2, moment(chance), after=0)])
+
+
+def twice_with_a_commit_between(chance):
+    size = chance.randrange(2, 5)
+    at = chance.randrange(2, STEPS // 2)
+    later = at + 3 * COMMIT + chance.randrange(0, STEPS // 4)
+    strikes = [Strike(chance.randrange(size), "step", at, moment(chance)), Strike(-1, "step", later, moment(chance), after=0)]
+    return Plan("two, a commit between", size, 1, strikes, least=2)  # the last worker must not be killed
+
+
+def two_at_once(chance, copies):
+    size = chance.randrange(3, 5)
+    a, b = chance.sample(range(size), 2)
+    at = chance.randrange(2, STEPS)
+    strikes = [Strike(rank, "step", at, moment(chance)) for rank in (a, b)]
+    return Plan(f"two at once, {copies} copies", size, copies, strikes, may_lose=copies == 1)
+
+
+def stopped(chance):
+    """SIGSTOP for longer than the others wait. What it does afterwards does not count."""
+    size = chance.randrange(2, 5)
+    call = chance.choice(("step", "commit", "commit", "regroup"))
+    if call != "regroup":
+        return Plan(f"stopped in a {call}", size, 1, [begins(chance, size, call, sent=signal.SIGSTOP)])
+    size = max(size, 3)
+    first = begins(chance, size, "step")
+    second = Strike(-1, "regroup", 1, moment(chance), signal.SIGSTOP, 0)
+    return Plan("stopped in a regroup", size, 2, [first, second])
+
+
+KILLS = (one_killed, one_killed, one_killed, in_the_regroup, newcomer_killed, killed_as_one_joins,
+         twice_with_a_commit_between, lambda chance: two_at_once(chance, 2), lambda chance: two_at_once(chance, 1))
+
+
+def write_data(folder):
+    """A small data set in the format of MNIST, the same each time."""
+    chance = random.Random(1)
+    for name, count in (("train", 640), ("t10k", 128)):
+        images = b"".join(bytes(chance.choices(range(256), k=28 * 28)) for _ in range(count))
+        with gzip.open(folder / f"{name}-images-idx3-ubyte.gz", "wb", 1) as out:
+            out.write(struct.pack(">4I", 2051, count, 28, 28) + images)
+        with gzip.open(folder / f"{name}-labels-idx1-ubyte.gz", "wb", 1) as out:
+            out.write(struct.pack(">2I", 2049, count) + bytes(chance.choices(range(10), k=count)))
+
+
+class Elastic:
+    """Runs one kind of fault many times."""
+
+    def __init__(self, campaign, fault):
+        self.campaign, self.fault = campaign, fault
+        self.mdist, self.program = (str(campaign.options.build / path)
+                                    for path in ("src/mdist", "examples/fashion_mnist/fashion_mnist"))
+        self.preload = str(campaign.options.build / "tests/campaign/libstrike.so")
+        self.tally, self.struck = collections.Counter(), collections.Counter()
+        self.lock = threading.Lock()
+
+    def plan(self, chance):
+        return stopped(chance) if self.fault == "stop" else chance.choice(KILLS)(chance)
+
+    def start(self, plan, link, folder):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
+        own = {"MDIST_ELASTIC_REPLICAS": str(REPLICAS), "MDIST_ELASTIC_COPIES": str(plan.copies),
+               "MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT": "10", "MDIST_COMMUNICATION_IMPLEMENTATION": link,
+               "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": "1s" if self.fault == "stop" else "10s"}
+        if plan.strikes:
+            own.update(LD_PRELOAD=self.preload, STRIKE_FOLDER=folder,
+                       STRIKES=";".join(strike.words for strike in plan.strikes))
+        words = [self.mdist, "launch", "-n", plan.workers, "--", "env", *[f"{k}={v}" for k, v in own.items()
+                 if k in ("LD_PRELOAD", "STRIKE_FOLDER", "STRIKES")], self.program, "--elastic", "--data", self.data,
+                 "--batch", "64", "--epochs", "6", "--limit-steps", str(STEPS), "--commit", str(COMMIT)]
+        return subprocess.Popen(words, env={**kept, **{k: v for k, v in own.items() if k.startswith("MDIST_")}},
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def resume(self, process, plan, folder):
+        """Lets stopped processes run again, when the others must have given them up."""
+        stops = [i for i, strike in enumerate(plan.strikes) if strike.stops]
+        while stops and process.poll() is None:
+            time.sleep(0.02)
+            for i in list(stops):
+                path = Path(folder, str(i))
+                words = path.read_text().split() if path.exists() else []
+                if len(words) == 2:
+                    time.sleep(2.5)
+                    os.kill(int(words[0]), signal.SIGCONT)
+                    stops.remove(i)
+
+    def execute(self, plan, link):
+        """Exit status, what was said, and where the strikes came."""
+        with tempfile.TemporaryDirectory(prefix="mdist-strikes-") as folder:
+            process = self.start(plan, link, folder)
+            helper = threading.Thread(target=self.resume, args=(process, plan, folder))
+            helper.start()
+            try:
+                said, _ = process.communicate(timeout=PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.terminate()
+                said = process.communicate()[0] + f"\nhas not ended in {PATIENCE_S} s"
+            helper.join()
+            came = [(strike.call, path.read_text().split()[1:] or ["?"]) for i, strike in enumerate(plan.strikes)
+                    if (path := Path(folder, str(i))).exists()]
+        return process.returncode, said, [f"{where[0]} a {call}" for call, where in came]
+
+    def judge(self, plan, code, said):
+        """How the run ended: "same", "lost" or what is wrong."""
+        digests = set(re.findall(r"weights digest: (.*)", said))
+        seen = set(re.findall(r"images seen: (.*)", said))
+        if code == 0 and digests == {self.digest} and seen == {str(STEPS * 64)}:
+            return "same"
+        lost = re.search(r"DATA_LOSS: too many workers were lost.*replicas \d+|the state of replicas \d+", said)
+        if plan.may_lose and code != 0 and not digests and lost:
+            return "lost"
+        return f"exit status {code}, digests {sorted(digests)}, images seen {sorted(seen)}"
+
+    def run(self, seed):
+        chance = random.Random(seed)
+        plan, link = self.plan(chance), chance.choice(("tcp", "auto"))
+        code, said, came = self.execute(plan, link)
+        found = self.judge(plan, code, said)
+        with self.lock:
+            self.tally[f"{plan.kind}: {found if found in ('same', 'lost') else 'failed'}"] += 1
+            self.struck.update(came if came else ["no strike"])
+            self.struck.update(f"worker ended with {name}" for name in re.findall(r"\] fashion_mnist: MDIST_ERR_(\w+)", said))
+            self.campaign.passed += found in ("same", "lost")
+            if found not in ("same", "lost"):
+                command = ["tests/campaign/run", f"elastic:{self.fault}", "--count", "1", "--seed", str(seed)]
+                strikes = "; ".join(strike.words for strike in plan.strikes)
+                said = "\n".join(said.splitlines()[-30:])
+                self.campaign.fail(f"seed {seed} ({plan.kind}; -n {plan.workers}, {link}, {strikes})", f"{said}\n{found}", command)
+
+    def run_all(self):
+        options = self.campaign.options
+        with tempfile.TemporaryDirectory(prefix="mdist-data-") as folder:
+            write_data(Path(folder))
+            self.data = folder
+            code, said, _ = self.execute(Plan("undisturbed", 2, 1, []), "tcp")
+            self.digest = (re.findall(r"weights digest: ([0-9a-f]{16})$", said, re.M) or [None])[0]
+            if code != 0 or self.digest is None:
+                return self.campaign.fail("undisturbed", said, ["tests/campaign/run", f"elastic:{self.fault}"])
+            began = time.monotonic()
+            with ThreadPoolExecutor(options.jobs) as pool:
+                list(pool.map(self.run, range(options.seed, options.seed + options.count)))
+        for kind, count in sorted(self.tally.items()) + sorted(self.struck.items()):
+            print(f"  {count:5} {kind}")
+        print(f"  in {time.monotonic() - began:.0f} s, digest {self.digest}")
