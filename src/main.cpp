@@ -2,6 +2,7 @@
 // The program `mdist`. It uses libmdist from outside, by its public headers only.
 #include "bench/bench.h"
 #include "bench/costs.h"
+#include "bench/elastic.h"
 #include "bench/workers.h"
 #include "check/check.h"
 #include "env.h"
@@ -209,9 +210,13 @@ int dispatch(int argc, char **argv) {
     const std::string about_costs = "instead of --workers: measure reductions of values, and assignments, in that job";
     CLI::Option *costs = bench->add_flag("--costs", about_costs);
     costs->excludes(workers);
+    const std::string about_elastic = "measure what elastic jobs cost, and the loss of a worker in one; starts its own";
+    CLI::Option *elastic = bench->add_flag("--elastic", about_elastic);
+    elastic->excludes(workers)->excludes(costs);
     bench->footer(
         "Examples:\n\n    mdist bench --filter all_reduce\n"
-        "    mdist launch -n 4 -- mdist bench --workers --max 1MiB");
+        "    mdist launch -n 4 -- mdist bench --workers --max 1MiB\n"
+        "    mdist bench --elastic");
 
     mdist::LaunchOptions launch_options;
     CLI::App *launch = app.add_subcommand("launch", "Run a program as the workers of a job, here or on several hosts");
@@ -276,6 +281,9 @@ int dispatch(int argc, char **argv) {
     workers_options.quick = options.quick;
     if (bench->parsed() && *workers) return mdist::bench_workers(workers_options, json);
     if (bench->parsed() && *costs) return mdist::bench_job_costs(options, json);
+    if (bench->parsed() && *elastic)
+        return mdist::is_elastic_bench_worker() ? mdist::run_elastic_bench_worker()
+                                                : mdist::bench_elastic(options, json);
     if (bench->parsed()) return mdist::run_bench(options, json);
     return 0;
 }

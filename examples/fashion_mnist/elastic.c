@@ -19,9 +19,9 @@
 
 typedef struct Elastic {
     const ElasticPlan *plan;
-    uint64_t steps, at;    // of the whole training, and done so far
-    uint64_t *random;      // the generators, by replica id; a worker uses those of its own replicas
-    float **changed;       // by replica id: the images of one step, some of them mirrored
+    uint64_t steps, at; // of the whole training, and done so far
+    uint64_t *random;   // the generators, by replica id; a worker uses those of its own replicas
+    float **changed;    // by replica id: the images of one step, some of them mirrored
     mdist_variable_t *seen;
     mdist_blob_t *blob;
     mdist_iterator_t **epochs, *test;
@@ -84,13 +84,12 @@ static mdist_status_t create_state(Elastic *self, mdist_error_t **error) {
 
     double zero = 0;
     const mdist_tensor_t like = {.data = &zero, .dtype = MDIST_FLOAT64};
-    const mdist_variable_options_t options = {.struct_size = sizeof options,
-                                              .synchronization = MDIST_SYNC_ON_READ,
-                                              .aggregation = MDIST_AGGREGATION_SUM};
+    const mdist_variable_options_t options = {
+        .struct_size = sizeof options, .synchronization = MDIST_SYNC_ON_READ, .aggregation = MDIST_AGGREGATION_SUM};
     mdist_status_t status = mdist_variable_create(strategy, "seen", &like, &self->seen, &options, error);
     if (status == MDIST_OK)
-        status = mdist_blob_create(strategy, "random", sizeof *self->random, save, restore, self, NULL, &self->blob,
-                                   error);
+        status =
+            mdist_blob_create(strategy, "random", sizeof *self->random, save, restore, self, NULL, &self->blob, error);
     for (uint64_t epoch = 0; epoch < self->plan->epochs && status == MDIST_OK; ++epoch)
         status = mdist_iterator_create(self->plan->training, &self->epochs[epoch], error);
     if (status == MDIST_OK) status = mdist_iterator_create(self->plan->test, &self->test, error);
@@ -118,8 +117,7 @@ static mdist_status_t take_step(Elastic *self, int32_t *changed, mdist_error_t *
     mdist_value_t *batch[2];
     mdist_status_t status = mdist_iterator_next(self->epochs[self->at / plan->steps_per_epoch], batch, 2, error);
     if (status != MDIST_OK) return status;
-    plan->trainer->rate =
-        plan->first_rate * (1.0f - (float)self->at / (float)(plan->steps_per_epoch * plan->epochs));
+    plan->trainer->rate = plan->first_rate * (1.0f - (float)self->at / (float)(plan->steps_per_epoch * plan->epochs));
     status = trainer_train(plan->trainer, batch, NULL, error);
     mdist_value_destroy(batch[0]);
     mdist_value_destroy(batch[1]);

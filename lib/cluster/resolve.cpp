@@ -253,9 +253,8 @@ Resolved resolve(const Config &config, const Environment &environment) {
             {text("all: strategy is mirrored (", config.origin("strategy"), "), which trains in this process alone")});
     }
     Survey survey = look_around(config, environment);
-    Resolved resolved = survey.taken
-                            ? resolved_of(std::move(*survey.taken), config.is_from_environment(), environment)
-                            : local({});
+    Resolved resolved =
+        survey.taken ? resolved_of(std::move(*survey.taken), config.is_from_environment(), environment) : local({});
     resolved.passed_over = std::move(survey.passed_over);
     choose_elastic_store(resolved, config, environment);
     return resolved;

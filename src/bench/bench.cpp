@@ -74,6 +74,15 @@ Row Bench::compare(World &world, Side library, std::vector<Side> floors) {
     return row;
 }
 
+int conclude_bench(const Bench &bench, bool json) {
+    if (bench.rows().empty()) {
+        std::cerr << "mdist: no case has a name that contains \"" << bench.filter() << "\"\n";
+        return 1;
+    }
+    print_bench(bench, json);
+    return 0;
+}
+
 int run_bench(const BenchOptions &options, bool json) {
     Bench bench(options);
     bench_all_reduce(bench);
@@ -81,12 +90,7 @@ int run_bench(const BenchOptions &options, bool json) {
     bench_sweep(bench);
     bench_exchange(bench);
     bench_costs(bench);
-    if (bench.rows().empty()) {
-        std::cerr << "mdist: no case has a name that contains \"" << options.filter << "\"\n";
-        return 1;
-    }
-    print_bench(bench, json);
-    return 0;
+    return conclude_bench(bench, json);
 }
 
 } // namespace mdist

@@ -27,6 +27,7 @@ class Bench {
     explicit Bench(const BenchOptions &options);
 
     bool quick() const { return options_.quick; }
+    const std::string &filter() const { return options_.filter; }
     const Machine &machine() const { return machine_; }
     const std::vector<Row> &rows() const { return rows_; }
     Arena &arena();
@@ -57,6 +58,9 @@ void bench_all_reduce(Bench &bench);
 void bench_run(Bench &bench);
 void bench_sweep(Bench &bench);
 void bench_exchange(Bench &bench);
+
+/// Prints the rows and returns the exit status: 1 if there are none.
+int conclude_bench(const Bench &bench, bool json);
 
 /// Prints to stdout and returns the exit status. A missed goal is not a failure.
 int run_bench(const BenchOptions &options, bool json);

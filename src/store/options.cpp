@@ -26,7 +26,8 @@ Examples:
     mdist store 10.0.0.1:4400 -n 4 --job run7 --secret-file job.secret
     MDIST_STORE=10.0.0.1:4400 MDIST_STORE_OWNER=launcher MDIST_JOB_ID=run7 \
         MDIST_SECRET_FILE=job.secret MDIST_RANK=0 MDIST_SIZE=4 ./train
-    MDIST_ELASTIC_REPLICAS=8 mdist store 10.0.0.1:4400 -n 2:4 --job run8 --secret-file job.secret
+    MDIST_ELASTIC_REPLICAS=8 mdist store 10.0.0.1:4400 -n 2:4 --job run8 \
+        --secret-file job.secret
 )";
 
 } // namespace

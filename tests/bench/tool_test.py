@@ -78,6 +78,14 @@ class Bench(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("no such case", result.stderr)
 
+    def test_elastic_jobs_have_goals_too(self):
+        result = mdist("bench", "--elastic", "--quick", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        judged = {case["name"]: (case["measure"], case["goal"]) for case in json.loads(result.stdout)["cases"]}
+        self.assertEqual(judged, {"loss of a worker, 4 workers": ("time_ns", 1e9), "commit 2x1 x 4 MiB": ("ratio", 1.25),
+                                  "elastic step 2x1 x 1 MiB, to memory": ("ratio", 1.02),
+                                  "elastic step 2x1 x 1 MiB, to variable": ("ratio", 1.02)})
+
     def test_table_ends_in_a_count_of_goals(self):
         result = mdist("bench", "--quick", "--filter", "run 1")
         self.assertRegex(result.stdout.splitlines()[-1], r"^[01] of 1 goals hold$")
