@@ -177,6 +177,8 @@ class Elastic:
 
     def judge(self, plan, code, said):
         """How the run ended: "same", "lost" or what is wrong."""
+        if internal := re.search(r"MDIST_ERR_INTERNAL.*", said):
+            return internal[0]
         digests = set(re.findall(r"weights digest: (.*)", said))
         seen = set(re.findall(r"images seen: (.*)", said))
         if code == 0 and digests == {self.digest} and seen == {str(STEPS * 64)}:

@@ -207,7 +207,8 @@ void Elastic::take_from_others(Workers &others, const Call &call, CommitId id, c
         while (worker < offers.size() && !offers[worker].part_is_there(replica)) ++worker;
         return worker;
     };
-    KeptCommit *own = find(id);
+    KeptCommit received; // kept only when all of it is here: the exchange fails if one more worker is lost
+    KeptCommit *const own = find(id);
     bool anybody_lacks = false;
     std::vector<std::string> blobs(offers.size());
     for (uint32_t worker = 0; worker < offers.size(); ++worker) {
@@ -222,18 +223,18 @@ void Elastic::take_from_others(Workers &others, const Call &call, CommitId id, c
         }
         blobs[worker] = shipment.take();
     }
-    if (own == nullptr) {
-        commits_.clear();
-        own = &commits_.emplace_back();
-        own->id = id;
-        own->marked = true;
-        own->step = source->step;
-        own->has_parts = source->has_parts;
-    }
     if (!anybody_lacks) return;
-    const Workers::Blobs received = others.exchange(call, blobs, timeout_ns);
-    for (uint32_t worker = 0; worker < received.size(); ++worker)
-        if (worker != others.self()) Shipment::unpack({received[worker].data(), received[worker].size()}, worker, *own);
+    received.id = id;
+    received.marked = true;
+    received.step = source->step;
+    received.has_parts = source->has_parts;
+    KeptCommit &into = own == nullptr ? received : *own;
+    const Workers::Blobs sent = others.exchange(call, blobs, timeout_ns);
+    for (uint32_t worker = 0; worker < sent.size(); ++worker)
+        if (worker != others.self()) Shipment::unpack({sent[worker].data(), sent[worker].size()}, worker, into);
+    if (own != nullptr) return;
+    commits_.clear();
+    commits_.push_back(std::move(received));
 }
 
 } // namespace mdist
