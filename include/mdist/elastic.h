@@ -86,7 +86,7 @@ MDIST_API mdist_status_t mdist_commit(mdist_strategy_t *strategy, uint64_t step,
  * - MDIST_ERR_DATA_LOSS, `replica_lost`: the state of some replicas is lost. The message names them.
  * - MDIST_ERR_ABORTED, `old_generation`: the job goes on without this worker, which was silent too long. `no_store`:
  *   the store cannot be reached. `unreachable`: the worker cannot connect with the others. `no_commit`: there was no
- *   commit yet.
+ *   commit yet. `dismissed`: the launcher has asked this worker to leave.
  * - MDIST_ERR_TIMEOUT, `too_few_workers`: fewer than `elastic.min_workers` came within `elastic.wait`.
  * - MDIST_ERR_MISMATCH, `different_program`: this newcomer has not created what the job has.
  * - Reason `too_many_losses`: more than `elastic.max_losses_per_commit` losses without a new commit.
@@ -102,7 +102,8 @@ MDIST_API mdist_status_t mdist_regroup(mdist_strategy_t *strategy, mdist_change_
                                        const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
- * Tells whether newcomers wait and the job has room for them. All workers get the same answer.
+ * Tells whether newcomers wait and the job has room for them, or a worker was asked to leave. All workers get the same
+ * answer.
  *
  * Then call mdist_commit and mdist_regroup.
  *

@@ -85,6 +85,18 @@ MDIST_API mdist_status_t mdist_store_create_elastic(const char *address, const m
 MDIST_API mdist_status_t mdist_store_worker_ended(mdist_store_t *store, uint64_t id, mdist_error_t **error);
 
 /**
+ * Asks a worker of an elastic job to leave, so that the job goes on with fewer workers and loses no step.
+ *
+ * From now on mdist_membership_changed tells all workers to commit and regroup. In the regroup the others take over its
+ * replicas, and its mdist_regroup fails with MDIST_ERR_ABORTED, reason `dismissed`. Of several such workers one leaves
+ * with each regroup. A worker stays while the job would have fewer than `elastic.min_workers` without it. An id that no
+ * worker has is ignored.
+ * @param id  as in mdist_store_worker_ended
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_store_dismiss(mdist_store_t *store, uint64_t id, mdist_error_t **error);
+
+/**
  * Tells where workers find the store: "host:port", with the host as given to mdist_store_create and the real port.
  *
  * @p text, @p capacity and @p needed work as in mdist_config_get: a text that does not fit is cut off, and @p needed

@@ -111,6 +111,10 @@ mdist_status_t mdist_store_create_elastic(const char *address, const mdist_confi
     });
 }
 
+mdist_status_t mdist_store_dismiss(mdist_store_t *store, uint64_t id, mdist_error_t **error) {
+    return guard("mdist_store_dismiss", error, [&] { pin(store)->elastic().dismiss(id); });
+}
+
 mdist_status_t mdist_store_worker_ended(mdist_store_t *store, uint64_t id, mdist_error_t **error) {
     return guard("mdist_store_worker_ended", error, [&] { pin(store)->elastic().worker_ended(id); });
 }

@@ -60,6 +60,7 @@ Attempt::~Attempt() {
 
 void Attempt::start(std::vector<WorkerStart> starts) {
     for (WorkerStart &start : starts) {
+        places_.push_back(start.place);
         workers_.push_back(std::make_unique<Worker>(std::move(start), signals_.original_mask()));
         deaths_.watch(workers_.back()->pid());
     }
@@ -103,6 +104,8 @@ void Attempt::take_signals() {
 void Attempt::note_end_in_elastic(Worker &worker) {
     replacing_->worker_ended(worker.id());
     if (worker.ended_well()) return;
+    if (dismissed_.count(&worker) != 0)
+        return console_.notice("rank " + std::to_string(worker.place().rank) + " has left the job (--resize)");
     if (first_failed_ == nullptr) first_failed_ = &worker;
     const auto done = [](const auto &other) { return other->ended() && other->ended_well(); };
     const bool ends = asked_ != 0 || outcome_.cause != Cause::kWorkers || worker.told() != 0 ||
@@ -116,10 +119,50 @@ void Attempt::note_end_in_elastic(Worker &worker) {
 void Attempt::replace_killed() {
     for (const Place &place : std::exchange(killed_, {})) {
         if (all_ended()) return;
-        workers_.push_back(
-            std::make_unique<Worker>(replacing_->start_again(place, ++replacements_), signals_.original_mask()));
-        deaths_.watch(workers_.back()->pid());
+        start_worker(place);
     }
+}
+
+void Attempt::start_worker(const Place &place) {
+    workers_.push_back(
+        std::make_unique<Worker>(replacing_->start_again(place, ++replacements_), signals_.original_mask()));
+    deaths_.watch(workers_.back()->pid());
+}
+
+/// The workers that run and were not asked to leave, in the order of their starts.
+std::vector<Worker *> Attempt::staying() const {
+    std::vector<Worker *> found;
+    for (const auto &worker : workers_)
+        if (!worker->ended() && dismissed_.count(worker.get()) == 0) found.push_back(worker.get());
+    return found;
+}
+
+/// Starts workers in free places, or asks the newest to leave. Returns the answer for who asked for it.
+std::string Attempt::resize(uint32_t wanted) {
+    const auto most = static_cast<uint32_t>(places_.size());
+    if (wanted < replacing_->least || wanted > most)
+        return "the job has from " + std::to_string(replacing_->least) + " to " + std::to_string(most) +
+               " workers (-n MIN:MAX), so it cannot have " + std::to_string(wanted);
+    const auto done = [](const auto &worker) { return worker->ended() && worker->ended_well(); };
+    if (asked_ != 0 || clearing_ || std::any_of(workers_.begin(), workers_.end(), done))
+        return "the job is about to end";
+    std::vector<Worker *> stay = staying();
+    const std::size_t before = stay.size();
+    for (; stay.size() > wanted; stay.pop_back()) {
+        dismissed_.insert(stay.back());
+        replacing_->dismiss(stay.back()->id());
+    }
+    const auto is_free = [&](const Place &place) {
+        return std::none_of(stay.begin(), stay.end(), [&](Worker *one) { return one->place().rank == place.rank; });
+    };
+    for (std::size_t at = 0; at < places_.size() && stay.size() < wanted; ++at) {
+        if (!is_free(places_[at])) continue;
+        start_worker(places_[at]);
+        stay.push_back(workers_.back().get());
+    }
+    const std::string numbers = std::to_string(wanted) + " workers instead of " + std::to_string(before);
+    console_.notice("--resize: " + numbers);
+    return kGranted + numbers;
 }
 
 /// An elastic job has ended well if one of its workers has: the others were replaced, or not needed.
@@ -218,8 +261,13 @@ void Attempt::wait_and_move() {
             streams.push_back(stream);
         }
     }
+    Control *const control = replacing_ ? replacing_->control : nullptr;
+    const std::size_t control_at = fds.size();
+    if (control != nullptr) fds.push_back({control->fd(), POLLIN, 0});
     console_.add_to(fds);
     if (poll(fds.data(), fds.size(), poll_timeout_ms()) <= 0) return;
+    if (control != nullptr && fds[control_at].revents != 0)
+        control->answer([this](uint32_t workers) { return resize(workers); });
     for (std::size_t i = 0; i < streams.size(); ++i)
         if (fds[1 + i].revents != 0) streams[i]->pump(console_);
     console_.write_ready(fds);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "launch/console.h"
+#include "launch/control.h"
 #include "launch/deaths.h"
 #include "launch/ending.h"
 #include "launch/signals.h"
@@ -13,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace mdist {
@@ -36,6 +38,9 @@ class Attempt {
     struct Replacing {
         std::function<void(uint64_t id)> worker_ended;
         std::function<WorkerStart(const Place &place, uint32_t number)> start_again;
+        std::function<void(uint64_t id)> dismiss;
+        uint32_t least;   // workers
+        Control *control; // NULL: nobody can ask for another number of workers
     };
 
     /// `deadline`: the job's; none if empty.
@@ -61,6 +66,9 @@ class Attempt {
     void note_end(Worker &worker);
     void note_end_in_elastic(Worker &worker);
     void replace_killed();
+    void start_worker(const Place &place);
+    std::string resize(uint32_t wanted);
+    std::vector<Worker *> staying() const;
     void conclude();
     void tell_failure(Time now);
     void keep_time();
@@ -80,7 +88,9 @@ class Attempt {
     std::function<uint32_t()> first_gone_;
     Verdict verdict_;
     std::optional<Replacing> replacing_; // of an elastic job
+    std::vector<Place> places_;          // of all that it may have
     std::vector<Place> killed_;          // to be filled again
+    std::set<const Worker *> dismissed_; // were asked to leave
     uint32_t replacements_ = 0;
     const Worker *first_failed_ = nullptr; // of an elastic job
     bool told_failure_ = false;

@@ -38,6 +38,10 @@ class Job {
         if (store_) store_->worker_ended(id);
     }
 
+    /// Asks a worker of an elastic job to leave. Only in the launcher that serves the store.
+    void dismiss(uint64_t id) { store_->dismiss(id); }
+    bool serves_store() const { return store_.has_value(); }
+
     const Placement &placement() const { return placement_; }
     const Session &session() const { return session_; }
 

@@ -2,6 +2,7 @@
 #include "launch/launch.h"
 
 #include "launch/attempt.h"
+#include "launch/control.h"
 #include "launch/dry_run.h"
 #include "launch/job.h"
 #include "launch/keeper.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 #include <system_error>
 
 #include <fcntl.h>
@@ -59,8 +61,29 @@ Clock::duration pause_before(uint32_t restart) {
     return seconds(std::min(0.25 * (1u << std::min(restart, 10u)), 30.0));
 }
 
+/// Where --resize reaches an elastic job with one launcher; else NULL.
+std::unique_ptr<Control> control_of(const Job &job, Console &console) {
+    if (!job.is_elastic() || !job.serves_store() || job.placement().nodes != 1) return nullptr;
+    try {
+        return std::make_unique<Control>(job.session().job);
+    } catch (const std::exception &problem) { // the job does without
+        console.notice(problem.what());
+        return nullptr;
+    }
+}
+
+/// The number of workers in `--resize JOB N`.
+uint32_t resized_to(const LaunchOptions &options) {
+    if (!options.program.empty() || !options.workers.empty())
+        throw UsageError("--resize JOB N takes neither a program nor -n");
+    const WorkerRange range = parse_worker_range(options.resize[1]);
+    if (range.least != 0) throw UsageError("--resize " + options.resize[1] + ": give one number, as in --resize JOB 3");
+    return range.most;
+}
+
 /// Starts the job, and restarts it while it fails and restarts are left. Returns the exit status.
 int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &signals) {
+    const std::unique_ptr<Control> control = control_of(job, console);
     std::optional<Time> deadline;
     if (options.timeout_s > 0) deadline = Clock::now() + seconds(options.timeout_s);
     for (uint32_t restart = 0;;) {
@@ -68,8 +91,10 @@ int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &s
         std::optional<Attempt::Replacing> replacing;
         if (job.is_elastic())
             replacing = {[&job](uint64_t id) { job.worker_ended(id); },
-                         [&job](const Place &place, uint32_t number) { return job.start_again(place, number); }};
-        Attempt attempt(options, console, signals, deadline, [&job] { return job.first_gone(); }, replacing);
+                         [&job](const Place &place, uint32_t number) { return job.start_again(place, number); },
+                         [&job](uint64_t id) { job.dismiss(id); }, job.placement().least, control.get()};
+        Attempt attempt(
+            options, console, signals, deadline, [&job] { return job.first_gone(); }, replacing);
         attempt.start(job.starts());
         const Outcome outcome = attempt.run();
         console.write_errors(summary_of(outcome, attempt.workers()));
@@ -93,6 +118,7 @@ void flush(Console &console) {
 } // namespace
 
 int run_launch(const LaunchOptions &options) {
+    if (!options.resize.empty()) return ask_to_resize(options.resize[0], resized_to(options));
     if (options.program.empty())
         throw UsageError("no program given; write, for example: mdist launch -n 4 ./program arguments");
     const uint32_t usable_cpus = this_machine().usable_cpus;

@@ -27,12 +27,14 @@ Signals: INT, TERM and HUP ask the workers to end. Another one, at least a secon
 USR2 are passed on to the workers.
 
 An elastic job (-n MIN:MAX, and the key elastic.replicas) goes on when workers are lost. A worker that was killed is
-replaced. The job has ended well if one of its workers has.
+replaced. The job has ended well if one of its workers has. While it runs, --resize changes its number of workers, from
+MIN to MAX.
 
 Examples:
 
     mdist launch -n 4 -- ./train --epochs 3
-    MDIST_ELASTIC_REPLICAS=8 mdist launch -n 2:4 -- ./train
+    MDIST_ELASTIC_REPLICAS=8 mdist launch -n 2:4 --job run8 -- ./train
+    mdist launch --resize run8 2
     mdist launch --hosts alpha:2,beta:2 -- ./train
     mdist launch --nodes 2 --per-node 2 --node-rank 0 \
         --store 10.0.0.1:4400 -- ./train       # --node-rank 1 on the other
@@ -79,6 +81,12 @@ void add_job(CLI::App &launch, LaunchOptions &options) {
         ->allow_extra_args(false)
         ->group(group);
     launch.add_flag("--no-input", options.no_input, "give rank 0 no stdin (the others never have one)")->group(group);
+    launch
+        .add_option("--resize", options.resize,
+                    "start nothing; let the elastic job JOB, which runs here, go on with N workers")
+        ->type_name("JOB N")
+        ->expected(2)
+        ->group(group);
     launch.add_flag("--dry-run", options.dry_run, "print what would run, and where; run nothing")->group(group);
 }
 
@@ -113,11 +121,11 @@ void add_end(CLI::App &launch, LaunchOptions &options) {
         ->group(group);
 }
 
-/// Whether the option's value is the next word, as in "-n 4", unlike "-n4", "--workers=4" or "--dry-run".
-bool takes_next_word(const CLI::App &launch, const std::string &word) {
-    if (!word.starts_with("--") && word.size() > 2) return false;
+/// How many of the next words are the option's: one as in "-n 4", none as in "-n4", "--workers=4" or "--dry-run".
+int words_after(const CLI::App &launch, const std::string &word) {
+    if (!word.starts_with("--") && word.size() > 2) return 0;
     const CLI::Option *option = launch.get_option_no_throw(word);
-    return option != nullptr && option->get_items_expected_max() > 0;
+    return option == nullptr || option->get_items_expected_max() == 0 ? 0 : std::max(1, option->get_items_expected_min());
 }
 
 } // namespace
@@ -133,7 +141,7 @@ void add_launch_options(CLI::App &launch, LaunchOptions &options) {
 void take_program(const CLI::App &launch, std::vector<std::string> &arguments, LaunchOptions &options) {
     auto word = arguments.begin() + 1; // after "launch"
     while (word != arguments.end() && word->starts_with('-') && *word != "--")
-        word += takes_next_word(launch, *word) && word + 1 != arguments.end() ? 2 : 1;
+        word += std::min<std::ptrdiff_t>(1 + words_after(launch, *word), arguments.end() - word);
     if (word == arguments.end()) return;
     options.program.assign(*word == "--" ? word + 1 : word, arguments.end());
     arguments.erase(word, arguments.end());

@@ -40,6 +40,7 @@ struct LaunchOptions {
     double grace_s = 15;
     uint32_t max_restarts = 0;
     bool dry_run = false;
+    std::vector<std::string> resize; // job and number of workers; empty: start a job
     std::vector<std::string> program;
 };
 

@@ -72,6 +72,11 @@ void JobStore::worker_ended(uint64_t id) {
     require_ok(mdist_store_worker_ended(store_.get(), id, &error), error);
 }
 
+void JobStore::dismiss(uint64_t id) {
+    mdist_error_t *error = nullptr;
+    require_ok(mdist_store_dismiss(store_.get(), id, &error), error);
+}
+
 void JobStore::restart(uint32_t restart) {
     mdist_error_t *error = nullptr;
     require_ok(mdist_store_restart(store_.get(), size_, restart, &error), error);

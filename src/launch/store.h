@@ -31,6 +31,8 @@ class JobStore {
     uint32_t first_gone() const;
     /// Tells the store of an elastic job that the process of a worker has ended.
     void worker_ended(uint64_t id);
+    /// Asks a worker of an elastic job to leave.
+    void dismiss(uint64_t id);
     /// Prepares for the workers of another start of the job.
     void restart(uint32_t restart);
 

@@ -129,6 +129,15 @@ CALL(store_worker_ended) {
     mdist_store_destroy(store);
     return status;
 }
+
+CALL(store_dismiss) {
+    (void)w;
+    mdist_store_t *store = NULL;
+    mdist_status_t status = create_elastic(&store, error);
+    if (status == MDIST_OK) status = mdist_store_dismiss(store, 1, error);
+    mdist_store_destroy(store);
+    return status;
+}
 CALL(gpu_count) {
     (void)w;
     uint32_t count = 7;
@@ -148,6 +157,6 @@ static const Entry entries[] = {
     ENTRY(store_create, ANYWHERE),        ENTRY(store_address, ANYWHERE),
     ENTRY(store_restart, ANYWHERE),       ENTRY(store_progress, ANYWHERE),
     ENTRY(store_first_gone, ANYWHERE),    ENTRY(gpu_count, ANYWHERE),
-    ENTRY(store_create_elastic, ANYWHERE), ENTRY(store_worker_ended, ANYWHERE),
+    ENTRY(store_create_elastic, ANYWHERE), ENTRY(store_worker_ended, ANYWHERE), ENTRY(store_dismiss, ANYWHERE),
 };
 const Table cluster_table = {entries, sizeof entries / sizeof *entries};

@@ -18,14 +18,14 @@ STEPS = "2000"
 class Launched:
     """An elastic job under the launcher, whose lines can be awaited. With a gate, it does not end before end()."""
 
-    def __init__(self, size, gate=False, **variables):
+    def __init__(self, size, gate=False, job=None, **variables):
         self.folder = tempfile.TemporaryDirectory(prefix="mdist-gate-")
         self.gate = pathlib.Path(self.folder.name, "open")
         if gate:
             variables["TEST_GATE"] = str(self.gate)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
         environment.update(MDIST_ELASTIC_REPLICAS="8", TEST_STEPS=STEPS, TEST_PID="1", **variables)
-        self.process = subprocess.Popen([MDIST, "launch", "-n", size, "--", WORKER, "worker"], env=environment, text=True,
+        self.process = subprocess.Popen([MDIST, "launch", "-n", size, *(["--job", job] if job else []), "--", WORKER, "worker"], env=environment, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.lines = []
 
@@ -93,6 +93,36 @@ class Elastic(unittest.TestCase):
         code, results, errors = Launched("2:4", TEST_DIE="step 50 1").end()
         self.assertNotEqual(code, 0, errors)
         self.assertEqual(results, [])
+
+    def test_a_running_job_gets_fewer_workers_and_more(self):
+        name = f"resized-{os.getpid()}"
+
+        def resize(workers, job=name):
+            return subprocess.run([MDIST, "launch", "--resize", job, workers], capture_output=True, text=True, timeout=60)
+        job = Launched("2:4", gate=True, job=name)
+        job.await_lines(r"(begun)", 4)
+        result = resize("2")
+        self.assertEqual((result.returncode, result.stdout), (0, "mdist: 2 workers instead of 4\n"), result.stderr)
+        self.assertEqual(job.await_lines(r"failed mdist_regroup: MDIST_ERR_ABORTED (\w+)", 2), ["dismissed"] * 2)
+        self.assertEqual(resize("4").stdout, "mdist: 4 workers instead of 2\n")
+        job.await_lines(r"(begun)", 6)
+        for workers, words in (("1", "from 2 to 4"), ("5", "from 2 to 4")):
+            result = resize(workers)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(words, result.stderr)
+        killed = int(job.await_lines(r"pid (\d+)", 6)[-1])
+        os.kill(killed, signal.SIGKILL)
+        job.await_lines(r"(begun)", 7)
+        results = self.check(job, 1)
+        self.assertEqual(len(results), 4)
+        for line in results:
+            self.assertIn("workers 4", line)
+        self.assertIn("no elastic job named", resize("2").stderr)
+
+    def test_a_wrong_request_is_refused(self):
+        for words in (["a", "0"], ["a", "2:3"], ["a", "many"], ["a"], ["a", "2", "true"], ["x" * 200, "2"]):
+            result = subprocess.run([MDIST, "launch", "--resize", *words], capture_output=True, text=True, timeout=60)
+            self.assertEqual(result.returncode, 2, (words, result.stderr))
 
     def test_an_elastic_job_needs_a_number_of_replicas(self):
         result = subprocess.run([MDIST, "launch", "-n", "2:4", "--", "true"], capture_output=True, text=True, timeout=60)

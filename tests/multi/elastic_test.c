@@ -274,6 +274,37 @@ static void a_frozen_worker_is_left_behind(void **state) {
     unsetenv("TEST_STEPS");
 }
 
+/// The others take over its replicas at the next commit.
+static void a_worker_that_is_asked_to_leave_does(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    char folder[] = "/tmp/mdist-gate-XXXXXX", gate[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(gate, sizeof gate, "%s/open", folder);
+    setenv("TEST_GATE", gate, 1); // the job does not end before
+    Job job;
+    begin(&job, 3, 2, "1", "auto");
+    for (uint32_t i = 0; i < 3; ++i) start(&job, NULL);
+    for (uint32_t i = 0; i < 3; ++i) await_begin(&job.workers[i]);
+    OK(mdist_store_dismiss(job.store, 77, &error)); // nobody has this id
+    OK(mdist_store_dismiss(job.store, job.workers[1].id, &error));
+    reap(&job, job.workers[1].pid);
+    assert_non_null(strstr(job.workers[1].text, "ABORTED dismissed"));
+    OK(mdist_store_dismiss(job.store, job.workers[0].id, &error)); // one would be left, which is too few
+    FILE *const opened = fopen(gate, "w");
+    assert_non_null(opened);
+    fclose(opened);
+    finish(&job);
+    for (uint32_t i = 0; i < 3; i += 2) {
+        assert_int_equal(job.workers[i].status, 0);
+        assert_non_null(strstr(job.workers[i].text, undisturbed));
+        assert_non_null(strstr(job.workers[i].text, "generation 2 workers 2"));
+    }
+    unlink(gate);
+    rmdir(folder);
+    unsetenv("TEST_GATE");
+}
+
 static void a_newcomer_that_differs_is_turned_away(void **state) {
     (void)state;
     Job job;
@@ -411,6 +442,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(one_more_is_lost_in_the_regroup),
         cmocka_unit_test(two_losses_with_a_commit_between),
         cmocka_unit_test(too_many_losses_name_the_replicas),
+        cmocka_unit_test(a_worker_that_is_asked_to_leave_does),
         cmocka_unit_test(a_newcomer_that_differs_is_turned_away),
         cmocka_unit_test(random_kills_change_nothing),
         cmocka_unit_test(a_frozen_worker_is_left_behind),

@@ -204,6 +204,50 @@ struct Working : Scene {
     Visitor a, b;
 };
 
+/// Whether the store last told this worker that a member is to leave.
+bool hears_of_leaver(Visitor &worker) {
+    assert_int_equal(worker.last(), FrameKind::kHeartbeat);
+    PayloadReader news(worker.heard.back().payload);
+    news.number<uint32_t>();
+    news.number<uint32_t>();
+    return news.number<uint8_t>() != 0;
+}
+
+void members_that_are_to_leave_do_so_one_with_each_round(void **) {
+    Scene scene(1, 3);
+    Visitor a = scene.join(1), b = scene.join(2), c = scene.join(3);
+    std::vector<Visitor *> all = {&a, &b, &c};
+    for (Visitor *each : all) Scene::ask(*each);
+    for (Visitor *each : all) scene.say(*each, FrameKind::kMeshed);
+    scene.store.dismiss(3);
+    scene.store.dismiss(2);
+    scene.store.dismiss(9); // nobody
+    for (Visitor *each : all) assert_true(hears_of_leaver(*each));
+    const Holdings everything = {held(3, true, {{0, 3}})};
+    for (Visitor *each : all) Scene::ask(*each, everything);
+    assert_int_equal(scene.store.generation().members.size(), 2);
+    assert_string_equal(Scene::refusal(b).reason().c_str(), "dismissed");
+    for (Visitor *each : {&a, &c}) scene.say(*each, FrameKind::kMeshed);
+    assert_true(hears_of_leaver(a)); // c is next
+    for (Visitor *each : {&a, &c}) Scene::ask(*each, everything);
+    assert_string_equal(Scene::refusal(c).reason().c_str(), "dismissed");
+    scene.say(a, FrameKind::kMeshed);
+    assert_int_equal(a.last(), FrameKind::kGo);
+    scene.store.dismiss(1); // the last one stays
+    assert_false(hears_of_leaver(a));
+}
+
+void who_is_to_leave_stays_while_only_it_has_a_part(void **) {
+    Working scene(1, 3);
+    scene.store.dismiss(2);
+    Scene::ask(scene.a, {held(3, true, {{0, 2}})});
+    Scene::ask(scene.b, {held(3, true, {{0, 3}})});
+    assert_int_equal(scene.store.generation().members.size(), 2);
+    Visitor newcomer = scene.join(5);
+    scene.store.dismiss(5);
+    assert_string_equal(Scene::refusal(newcomer).reason().c_str(), "dismissed");
+}
+
 void a_round_waits_for_a_member_that_is_heard_until_it_is_silent(void **) {
     Working scene(1, 3);
     Scene::ask(scene.a);
@@ -393,6 +437,8 @@ int main() {
         cmocka_unit_test(those_that_are_left_reach_each_other),
         cmocka_unit_test(a_generation_is_read_as_it_was_written_or_not_at_all),
         cmocka_unit_test(a_generation_starts_when_all_are_there_and_connected),
+        cmocka_unit_test(members_that_are_to_leave_do_so_one_with_each_round),
+        cmocka_unit_test(who_is_to_leave_stays_while_only_it_has_a_part),
         cmocka_unit_test(a_round_waits_for_a_member_that_is_heard_until_it_is_silent),
         cmocka_unit_test(a_member_that_was_reaped_is_not_waited_for),
         cmocka_unit_test(newcomers_cannot_go_on_without_a_member),

@@ -180,6 +180,7 @@ void ElasticMember::hear_news(const ControlFrame &frame) {
     PayloadReader news(frame.payload);
     newcomers_ = news.number<uint32_t>();
     without_me_ = news.number<uint32_t>();
+    any_leaves_ = news.number<uint8_t>() != 0;
 }
 
 void ElasticMember::send_to_store(FrameKind kind, const std::string &payload) {
@@ -269,6 +270,7 @@ void ElasticMember::go() {
     generation_ = next_;
     asking_ = false;
     newcomers_ = 0; // some have just entered; the store will say who waits now
+    any_leaves_ = false;
     deadline_ns_ = stuck_ns_ = UINT64_MAX;
     if (const auto rank = mesh_->unconnected()) {
         const std::string who = worker_name(options_, {}, *rank);

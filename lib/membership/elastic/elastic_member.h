@@ -53,6 +53,8 @@ class ElasticMember final : public Machine {
     uint32_t rank() const { return options_.rank; }
     /// How many workers wait to enter, as the store said last.
     uint32_t newcomers() const { return newcomers_; }
+    /// Whether a member was asked to leave, as the store said last.
+    bool any_leaves() const { return any_leaves_; }
     /// The newest generation if this worker is no member of it, else 0, as the store said last. None: it said nothing
     /// yet.
     std::optional<uint32_t> without_me() const { return without_me_; }
@@ -98,6 +100,7 @@ class ElasticMember final : public Machine {
     uint64_t heard_store_ns_ = 0;
     uint64_t next_heartbeat_ns_ = UINT64_MAX;
     uint32_t newcomers_ = 0;
+    bool any_leaves_ = false;
     std::optional<uint32_t> without_me_;
     bool ended_ = false;
 

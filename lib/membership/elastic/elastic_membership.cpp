@@ -169,6 +169,11 @@ uint32_t ElasticMembership::newcomers() const {
     return body_->member->newcomers();
 }
 
+bool ElasticMembership::any_leaves() const {
+    const std::lock_guard<std::mutex> hold(body_->reactor.lock());
+    return body_->member->any_leaves();
+}
+
 void ElasticMembership::leave() noexcept {
     try {
         const std::lock_guard<std::mutex> hold(body_->reactor.lock());

@@ -36,6 +36,8 @@ class ElasticMembership {
     std::unique_ptr<Membership> membership();
     /// How many workers wait to enter, as the store said last.
     uint32_t newcomers() const;
+    /// Whether a worker of the job was asked to leave it.
+    bool any_leaves() const;
     /// Leaves the job, once.
     void leave() noexcept;
 

@@ -77,15 +77,27 @@ ElasticStore::Tally ElasticStore::tally() const {
         if (worker.asked && !generation_.rank_of(worker.id) && !is_silent(worker.id))
             result.newcomers.push_back(connection);
     if (generation_.number == 0)
-        std::stable_sort(result.newcomers.begin(), result.newcomers.end(), [this](ConnectionId a, ConnectionId b) {
-            return workers_.at(a).wish < workers_.at(b).wish;
-        });
+        std::stable_sort(result.newcomers.begin(), result.newcomers.end(),
+                         [this](ConnectionId a, ConnectionId b) { return workers_.at(a).wish < workers_.at(b).wish; });
     return result;
+}
+
+/// The same without one worker that was asked to leave, if the others are enough and have the whole commit. Its part of
+/// the newest commit is with its holders, as the part of a lost worker is.
+ElasticStore::Tally ElasticStore::without_leaver(Tally all) const {
+    const auto leaver = std::find_if(all.survivors.begin(), all.survivors.end(), [this](ConnectionId connection) {
+        return leaving_.count(workers_.at(connection).id) != 0;
+    });
+    if (leaver == all.survivors.end()) return all;
+    Tally rest = all;
+    rest.survivors.erase(rest.survivors.begin() + (leaver - all.survivors.begin()));
+    if (rest.survivors.empty() || rest.survivors.size() + rest.newcomers.size() < options_.min_workers) return all;
+    return recovery_among(rest).resume == recovery_among(all).resume ? rest : all;
 }
 
 void ElasticStore::look() {
     if (state_ == State::kFailed) return;
-    const Tally now = tally();
+    const Tally now = without_leaver(tally());
     const bool is_first = generation_.number == 0;
     if (!is_first && now.all_ended)
         return fail(
@@ -113,11 +125,15 @@ void ElasticStore::look() {
              .reason("too_few_workers"));
 }
 
-/// The commit that these survivors can resume from.
-Recovery ElasticStore::recovery_of(const Tally &tally) {
+Recovery ElasticStore::recovery_among(const Tally &tally) const {
     std::vector<Holdings> held;
     for (const ConnectionId connection : tally.survivors) held.push_back(workers_.at(connection).held);
-    Recovery recovery = recover(held, options_.replicas);
+    return recover(held, options_.replicas);
+}
+
+/// The commit that these survivors can resume from.
+Recovery ElasticStore::recovery_of(const Tally &tally) {
+    Recovery recovery = recovery_among(tally);
     has_commit_ = has_commit_ || recovery.resume || !recovery.lost.empty();
     return recovery;
 }
@@ -171,6 +187,7 @@ void ElasticStore::look_at_mesh() {
         found->second.held.clear();
         send(found->first, found->second, FrameKind::kGo, {});
     }
+    if (any_leaves()) tell_members(); // the next one
 }
 
 /// Drops workers until all others can reach each other. Every such round has fewer members than the one before, so

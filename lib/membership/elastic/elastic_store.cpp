@@ -24,6 +24,11 @@ Failure old_generation(const std::string &who, uint32_t believed, uint32_t curre
         .reason("old_generation");
 }
 
+Failure dismissed(const std::string &who) {
+    return Failure(MDIST_ERR_ABORTED, text(who, " was asked to leave the job, which goes on without it"))
+        .reason("dismissed");
+}
+
 } // namespace
 
 ElasticStore::ElasticStore(World &world, ElasticStoreOptions options)
@@ -166,14 +171,32 @@ void ElasticStore::reaped(WorkerId id) {
     look();
 }
 
+void ElasticStore::dismiss(WorkerId id) {
+    const auto found = find(id);
+    if (generation_.rank_of(id)) {
+        leaving_.insert(id);
+        tell_members();
+    } else if (found != workers_.end()) { // a newcomer, which has nothing that others need
+        refuse(found->first, found->second.channel, dismissed(text("the worker at ", found->second.listens.host)));
+        lost(found->first);
+    }
+}
+
+bool ElasticStore::any_leaves() const {
+    if (generation_.members.size() <= options_.min_workers) return false; // it cannot leave now
+    return std::any_of(leaving_.begin(), leaving_.end(), [this](WorkerId id) { return generation_.rank_of(id); });
+}
+
 void ElasticStore::send_away_former_members(const Generation &former) {
     for (const Generation::Member &member : former.members) {
         if (generation_.rank_of(member.id)) continue;
         heard_ns_.erase(member.id);
+        const bool was_asked = leaving_.erase(member.id) != 0;
         const auto found = find(member.id);
         if (found == workers_.end()) continue;
+        const std::string who = text("the worker at ", found->second.listens.host);
         refuse(found->first, found->second.channel,
-               old_generation(text("the worker at ", found->second.listens.host), former.number, generation_.number));
+               was_asked ? dismissed(who) : old_generation(who, former.number, generation_.number));
         workers_.erase(found);
     }
 }
@@ -195,11 +218,15 @@ void ElasticStore::heard(ConnectionId connection, Worker &worker, const ControlF
     }
 }
 
-/// How many newcomers wait, and which generation there is without this worker.
+/// How many newcomers wait, which generation there is without this worker, and whether a member is to leave.
 std::string ElasticStore::news_for(WorkerId id) const {
     const auto waits = [this](const auto &one) { return one.second.asked && !generation_.rank_of(one.second.id); };
     const auto waiting = static_cast<uint32_t>(std::count_if(workers_.begin(), workers_.end(), waits));
-    return PayloadWriter().number(waiting).number(generation_.rank_of(id) ? 0 : generation_.number).take();
+    return PayloadWriter()
+        .number(waiting)
+        .number(generation_.rank_of(id) ? 0 : generation_.number)
+        .number(static_cast<uint8_t>(any_leaves()))
+        .take();
 }
 
 /// Tells the members at once that somebody waits to enter.

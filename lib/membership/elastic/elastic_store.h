@@ -13,8 +13,8 @@
 //   - has ended: its launcher has reaped it, or it said goodbye, or
 //   - has been silent to the store for the heartbeat timeout.
 // At least one member must have asked. Whoever asks has stopped working in its generation. So no two generations can
-// make progress at a time, whatever members believe that the store cannot hear. The round stays open for `wait` if there are
-// too few members, or if a silent member may have state that nobody else has. Then the job fails for good.
+// make progress at a time, whatever members believe that the store cannot hear. The round stays open for `wait` if
+// there are too few members, or if a silent member may have state that nobody else has. Then the job fails for good.
 //
 // Members send heartbeats to the store for as long as they live. A member whose connection breaks connects again. One
 // thread at a time.
@@ -35,7 +35,7 @@ struct ElasticStoreOptions {
     uint32_t replicas = 1; // of the job, for its whole life
     uint32_t min_workers = 1;
     uint32_t max_workers = 1; // at most `replicas`
-    uint64_t wait_ns = 0; // for more workers, or for state that only a silent worker may have
+    uint64_t wait_ns = 0;     // for more workers, or for state that only a silent worker may have
     uint64_t heartbeat_timeout_ns = 0;
     std::string job;
     std::string secret;
@@ -57,6 +57,9 @@ class ElasticStore final : public Machine {
 
     /// The process of that worker has ended, says the launcher that reaped it.
     void reaped(WorkerId id);
+    /// Asks that worker to leave. Its job goes on without it from the next generation on, in which all that it had is
+    /// with others. All members then hear that they should regroup. One worker leaves at a time.
+    void dismiss(WorkerId id);
     State state() const { return state_; }
     /// The newest generation; number 0 before the first.
     const Generation &generation() const { return generation_; }
@@ -101,8 +104,11 @@ class ElasticStore final : public Machine {
     void look();
     void look_at_mesh();
     Tally tally() const;
+    Tally without_leaver(Tally all) const;
+    bool any_leaves() const;
     bool is_silent(WorkerId id) const;
     void note_sign_of_life(WorkerId id);
+    Recovery recovery_among(const Tally &tally) const;
     Recovery recovery_of(const Tally &tally);
     void close_round(const Tally &tally, const Recovery &recovery);
     void send_away_former_members(const Generation &former);
@@ -124,6 +130,7 @@ class ElasticStore final : public Machine {
     std::map<ConnectionId, Worker> workers_; // in the order they came
     std::map<WorkerId, uint64_t> heard_ns_;  // of the members, and of all that are connected
     std::set<WorkerId> ended_;               // members that are proven to have ended
+    std::set<WorkerId> leaving_;             // members that were asked to leave
     bool has_commit_ = false;                // some worker has marked a commit
     std::optional<uint64_t> waits_since_ns_; // for enough workers, or for those that have the rest of the state
     std::optional<Failure> failure_;

@@ -29,4 +29,10 @@ void ElasticStoreService::worker_ended(WorkerId id) {
     reactor_.wake();
 }
 
+void ElasticStoreService::dismiss(WorkerId id) {
+    const std::lock_guard<std::mutex> hold(reactor_.lock());
+    store_->dismiss(id);
+    reactor_.wake();
+}
+
 } // namespace mdist

@@ -21,6 +21,8 @@ class ElasticStoreService {
     std::string progress(uint32_t *joined);
     /// The process of that worker has ended.
     void worker_ended(WorkerId id);
+    /// Asks that worker to leave the job.
+    void dismiss(WorkerId id);
 
   private:
     Reactor reactor_;

@@ -65,7 +65,8 @@ bool Elastic::membership_changed(uint64_t timeout_ns) {
     job_.require_sound();
     const ElasticSettings &settings = job_.elastic();
     const bool room = job_.worker_count() < settings.max_workers;
-    const char mine = room && job_.elastic_membership()->newcomers() != 0 ? 1 : 0;
+    const ElasticMembership &membership = *job_.elastic_membership();
+    const char mine = (room && membership.newcomers() != 0) || membership.any_leaves() ? 1 : 0;
     Workers *const others = job_.other_workers();
     if (others == nullptr) return mine != 0;
     Call call;

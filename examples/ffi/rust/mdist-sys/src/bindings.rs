@@ -4545,8 +4545,8 @@ extern "C" {
     #[doc = "   failed was no loss of a worker (`not_a_loss`)."]
     #[doc = " - MDIST_ERR_DATA_LOSS, `replica_lost`: the state of some replicas is lost. The message names them."]
     #[doc = " - MDIST_ERR_ABORTED, `old_generation`: the job goes on without this worker, which was silent too long. `no_store`:"]
-    #[doc = "   the store cannot be reached. `unreachable`: the worker cannot connect with the others. `no_commit`: there was no"]
-    #[doc = "   commit yet."]
+    #[doc = "   the store cannot be reached. `unreachable`: the worker cannot connect with the others. `dismissed`: the launcher has"]
+    #[doc = "   asked this worker to leave. `no_commit`: there was no commit yet."]
     #[doc = " - MDIST_ERR_TIMEOUT, `too_few_workers`: fewer than `elastic.min_workers` came within `elastic.wait`."]
     #[doc = " - MDIST_ERR_MISMATCH, `different_program`: this newcomer has not created what the job has."]
     #[doc = " - Reason `too_many_losses`: more than `elastic.max_losses_per_commit` losses without a new commit."]
@@ -4565,7 +4565,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Tells whether newcomers wait and the job has room for them. All workers get the same answer."]
+    #[doc = " Tells whether newcomers wait and the job has room for them, or a worker was asked to leave. All workers get the same"]
+    #[doc = " answer."]
     #[doc = ""]
     #[doc = " Then call mdist_commit and mdist_regroup."]
     #[doc = ""]
@@ -6241,6 +6242,21 @@ extern "C" {
     #[doc = " @param id  the number in the worker's variable MDIST_WORKER_ID, which the launcher chose at random"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_store_worker_ended(
+        store: *mut mdist_store_t,
+        id: u64,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Asks a worker of an elastic job to leave, so that the job goes on with fewer workers and loses no step."]
+    #[doc = ""]
+    #[doc = " From now on mdist_membership_changed tells all workers to commit and regroup. In the regroup the others take over its"]
+    #[doc = " replicas, and its mdist_regroup fails with MDIST_ERR_ABORTED, reason `dismissed`. Of several such workers one leaves"]
+    #[doc = " with each regroup. A worker stays while the job would have fewer than `elastic.min_workers` without it. An id that no"]
+    #[doc = " worker has is ignored."]
+    #[doc = " @param id  as in mdist_store_worker_ended"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_store_dismiss(
         store: *mut mdist_store_t,
         id: u64,
         error: *mut *mut mdist_error_t,
