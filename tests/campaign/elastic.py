@@ -219,3 +219,70 @@ class Elastic:
         for kind, count in sorted(self.tally.items()) + sorted(self.struck.items()):
             print(f"  {count:5} {kind}")
         print(f"  in {time.monotonic() - began:.0f} s, digest {self.digest}")
+
+
+def usage_of(pid):
+    """Threads, descriptors and KiB of memory of a process."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return (int(re.search(r"Threads:\s+(\d+)", status)[1]), len(os.listdir(f"/proc/{pid}/fd")),
+            int(re.search(r"VmRSS:\s+(\d+)", status)[1]))
+
+
+class Long:
+    """One job in which a worker is killed every few seconds. Rank 0 is never killed: it and the launcher must not grow."""
+    SETTLED = 5  # kills, after which all that is allocated once has been allocated
+    MORE_KIB = 2048  # that memory may grow by, since the allocator's arenas depend on the moment
+
+    def __init__(self, campaign):
+        self.campaign, build = campaign, campaign.options.build
+        self.words = [str(build / "src/mdist"), "launch", "-n", "2:4", "--", str(build / "tests/multi/multi_elastic"), "worker"]
+        self.begun, self.pids, self.rest = 0, [], []
+        self.news = threading.Condition()
+
+    def read(self, stream):
+        for line in stream:
+            with self.news:
+                if pid := re.search(r"\[(\d+)\] pid (\d+)", line):
+                    self.pids.append((int(pid[1]), int(pid[2])))
+                self.begun += line.rstrip().endswith("begun")
+                self.rest = [*self.rest[-20:], line.rstrip()]
+                self.news.notify_all()
+
+    def await_begun(self, count):
+        with self.news:
+            return self.news.wait_for(lambda: self.begun >= count, PATIENCE_S)
+
+    def run(self):
+        options, chance = self.campaign.options, random.Random(self.campaign.options.seed)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
+        process = subprocess.Popen(self.words, env={**kept, "MDIST_ELASTIC_REPLICAS": str(REPLICAS), "TEST_PID": "1",
+                                                    "TEST_STEPS": "1000000000"},
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        reader = threading.Thread(target=self.read, args=(process.stdout,))
+        reader.start()
+        began, usage = time.monotonic(), []
+        fine = self.await_begun(4)
+        for number in range(options.count if fine else 0):
+            newest = dict(self.pids)  # of each rank
+            victim = newest[chance.choice([rank for rank in newest if rank != 0])]
+            os.kill(victim, signal.SIGKILL)
+            fine = self.await_begun(5 + number)
+            if not fine or process.poll() is not None:
+                break
+            time.sleep(max(0.0, began + (number + 1) * options.every - time.monotonic()))
+            keeper = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            usage.append((usage_of(newest[0]), usage_of((keeper or [process.pid])[0])))
+            self.campaign.passed += 1
+        process.terminate()
+        reader.join()
+        process.wait()
+        if not fine:
+            return self.campaign.fail(f"kill {len(usage)}: no newcomer", "\n".join(self.rest), ["tests/campaign/run", "elastic:long"])
+        for who, index in (("rank 0", 0), ("the launcher", 1)):
+            samples = [each[index] for each in usage[min(self.SETTLED, len(usage) - 1):]]
+            first, last = samples[0], samples[-1]
+            words = f"{who}: threads {first[0]} then {last[0]}, descriptors {first[1]} then {last[1]}, KiB {first[2]} then {last[2]}"
+            print(f"  {words}")
+            if first[:2] != last[:2] or last[2] > first[2] + self.MORE_KIB:
+                self.campaign.fail(f"{who} has grown", words, ["tests/campaign/run", "elastic:long"])
+        print(f"  {len(usage)} kills in {time.monotonic() - began:.0f} s")
