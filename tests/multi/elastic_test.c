@@ -305,22 +305,35 @@ static void a_worker_that_is_asked_to_leave_does(void **state) {
     unsetenv("TEST_GATE");
 }
 
-static void a_newcomer_that_differs_is_turned_away(void **state) {
+static void newcomers_that_differ_are_turned_away(void **state) {
     (void)state;
-    Job job;
-    begin(&job, 2, 1, "1", "tcp");
-    job.keeps_size = 1; // the others wait until a newcomer fits
-    start(&job, "step 7 0");
-    start(&job, NULL);
-    setenv("TEST_STRANGER", "1", 1); // for the first newcomer
-    assert_int_equal(reap(&job, job.workers[0].pid), 1);
-    unsetenv("TEST_STRANGER");
-    assert_int_equal(reap(&job, job.workers[2].pid), 1);
-    assert_non_null(strstr(job.workers[2].text, "MISMATCH different_program"));
-    assert_non_null(strstr(job.workers[2].text, "blob \"other\" of 4 bytes"));
-    start(&job, NULL);
-    finish(&job);
-    for (uint32_t i = 1; i < 4; i += 2) assert_non_null(strstr(job.workers[i].text, undisturbed));
+    static const char *const differences[][2] = {{"blob", "blob \"other\" of 4 bytes"},
+                                                 {"shape", "float32 [999]"},
+                                                 {"dataset", "this worker has iterator over "},
+                                                 {"config", "elastic.copies = 2"}};
+    for (size_t i = 0; i < sizeof differences / sizeof differences[0]; ++i) {
+        const char *const what = differences[i][0];
+        const int refused_by_store = strcmp(what, "config") == 0;
+        Job job;
+        begin(&job, 2, 1, "1", "tcp");
+        job.keeps_size = 1; // the others wait until a newcomer fits
+        start(&job, "step 7 0");
+        start(&job, NULL);
+        setenv("TEST_STRANGER", what, 1); // for the first newcomer
+        if (refused_by_store) setenv("MDIST_ELASTIC_COPIES", "2", 1);
+        assert_int_equal(reap(&job, job.workers[0].pid), 1);
+        unsetenv("TEST_STRANGER");
+        setenv("MDIST_ELASTIC_COPIES", "1", 1);
+        assert_int_equal(reap(&job, job.workers[2].pid), 1);
+        const char *const said = job.workers[2].text;
+        print_message("%s", said);
+        assert_non_null(strstr(said, refused_by_store ? "CONFIG different_config" : "MISMATCH different_program"));
+        assert_non_null(strstr(said, differences[i][1]));
+        start(&job, NULL);
+        finish(&job);
+        for (uint32_t worker = 1; worker < 4; worker += 2)
+            assert_non_null(strstr(job.workers[worker].text, undisturbed));
+    }
 }
 
 static void a_job_of_fixed_size_refuses(void **state) {
@@ -443,7 +456,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(two_losses_with_a_commit_between),
         cmocka_unit_test(too_many_losses_name_the_replicas),
         cmocka_unit_test(a_worker_that_is_asked_to_leave_does),
-        cmocka_unit_test(a_newcomer_that_differs_is_turned_away),
+        cmocka_unit_test(newcomers_that_differ_are_turned_away),
         cmocka_unit_test(random_kills_change_nothing),
         cmocka_unit_test(a_frozen_worker_is_left_behind),
         cmocka_unit_test(a_job_of_fixed_size_refuses),

@@ -8,7 +8,7 @@
 //   TEST_PID         prints "pid N" first
 //   TEST_GRADIENTS   sums by gradients instead of an all-reduce
 //   TEST_OLD_HANDLES uses a group of an old generation after the first loss, and then prints "result refused"
-//   TEST_STRANGER    a newcomer creates something else than the others
+//   TEST_STRANGER    what a newcomer creates otherwise than the others: "blob", "shape" or "dataset"
 #pragma once
 
 #include <stdint.h>
