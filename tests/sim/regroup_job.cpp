@@ -89,6 +89,11 @@ void RegroupJob::apply(const FaultPlan &fault) {
             return simulation.kill(*store_process);
         case Fault::kNoStore:
             return cut_all_from_store();
+        case Fault::kDismiss:
+            victim.hit = true;
+            if (!store_process->alive()) return;
+            store->dismiss(victim.id);
+            return store_process->touched();
         default:
             cut(fault.fault == Fault::kCutFromStore);
             return simulation.after(lasts, [this] {

@@ -23,8 +23,9 @@ inline constexpr uint64_t kSecond = 1000 * kMillisecond;
 inline constexpr uint64_t kJoin = 20 * kSecond;
 inline constexpr uint64_t kSilence = 2 * kSecond;
 
-enum class Fault { kKill, kPowerOff, kStop, kCut, kCutFromStore, kReset, kStoreStop, kStoreKill, kNoStore };
-inline constexpr uint64_t kFaults = 9;
+enum class Fault { kKill, kPowerOff, kStop, kCut, kCutFromStore, kReset, kStoreStop, kStoreKill, kNoStore, kDismiss };
+inline constexpr uint64_t kFaults = 10;
+inline constexpr uint32_t kLeaves = 1u << 31; // beside the number of newcomers: somebody was asked to leave
 
 struct FaultPlan {
     Fault fault = Fault::kKill;

@@ -27,7 +27,7 @@ using namespace mdist::test;
 
 struct Tally {
     uint64_t events = 0, generations = 0, finished = 0, no_store = 0, data_loss = 0, old = 0, late = 0, unreachable = 0,
-             too_few = 0, after_end = 0, others = 0;
+             too_few = 0, after_end = 0, dismissed = 0, others = 0;
     void count(const RegroupJob &job) {
         events += job.steps_run;
         generations += job.store->generation().number;
@@ -41,6 +41,7 @@ struct Tally {
                : reason == "unreachable"                        ? unreachable
                : reason == "too_few_workers"                    ? too_few
                : reason == "job_ended"                          ? after_end
+               : reason == "dismissed"                          ? dismissed
                : worker->failure->status() == MDIST_ERR_TIMEOUT ? late
                                                                 : others);
         }
@@ -49,7 +50,7 @@ struct Tally {
         return mdist::text(events, " events, ", generations, " generations; workers: ", finished, " finished, ",
                            no_store, " without a store, ", data_loss, " with data loss, ", old,
                            " of an old generation, ", late, " too late, ", unreachable, " unreachable, ", too_few,
-                           " too few, ", after_end, " after the end, ", others, " others");
+                           " too few, ", after_end, " after the end, ", dismissed, " dismissed, ", others, " others");
     }
 };
 
@@ -94,8 +95,9 @@ RegroupPlan plan_of(uint64_t seed) {
     const auto below = [&random](uint64_t most) { return random() % most; };
     RegroupPlan plan = job_of(seed, random);
     const uint64_t kind = seed % 6;
-    if (kind == 0) { // nothing but newcomers
+    if (kind == 0) { // nothing but newcomers, and workers that are asked to leave
         for (uint64_t i = below(3); i > 0; --i) plan.joins.push_back(below(6 * kSecond));
+        for (uint64_t i = below(3); i > 0; --i) plan.faults.push_back({Fault::kDismiss, {}, below(6 * kSecond)});
         plan.must_finish = plan.joins.size() + plan.workers <= plan.max_workers;
         return plan;
     }

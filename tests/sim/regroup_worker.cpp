@@ -104,7 +104,7 @@ void RegroupWorker::enter() {
 
 std::string RegroupWorker::blob() const {
     PayloadWriter out;
-    out.number(member->newcomers());
+    out.number(member->newcomers() | (member->any_leaves() ? kLeaves : 0));
     switch (phase) {
         case Phase::kRestore:
             out.number(static_cast<uint8_t>(!commits.empty()));
@@ -195,9 +195,11 @@ void RegroupWorker::mark(const std::vector<std::string> &blobs) {
     const bool is_last = training.step == job.plan.steps;
     if (is_last) finish();
     phase = is_last ? Phase::kBye : Phase::kStep;
-    for (const std::string &blob : blobs) // all see the same, so all decide the same
-        if (PayloadReader(blob).number<uint32_t>() != 0 && blobs.size() < job.plan.max_workers && !is_last)
-            wants_regroup = true;
+    const bool has_room = blobs.size() < job.plan.max_workers;
+    for (const std::string &blob : blobs) { // all see the same, so all decide the same
+        const auto wish = PayloadReader(blob).number<uint32_t>();
+        if (!is_last && ((wish & kLeaves) != 0 || (wish != 0 && has_room))) wants_regroup = true;
+    }
 }
 
 void RegroupWorker::complete(const std::vector<std::string> &blobs) {
