@@ -237,6 +237,19 @@ void members_that_are_to_leave_do_so_one_with_each_round(void **) {
     assert_false(hears_of_leaver(a));
 }
 
+void nobody_leaves_a_job_that_would_not_begin_then(void **) {
+    Scene scene(2, 3);
+    Visitor a = scene.join(1), b = scene.join(2);
+    scene.store.dismiss(2);
+    Visitor c = scene.join(3);
+    scene.store.dismiss(3);
+    assert_string_equal(Scene::refusal(c).reason().c_str(), "dismissed");
+    Scene::ask(a);
+    Scene::ask(b);
+    scene.pass(6 * kSecond, {&a, &b});
+    assert_int_equal(scene.store.generation().members.size(), 2);
+}
+
 void who_is_to_leave_stays_while_only_it_has_a_part(void **) {
     Working scene(1, 3);
     scene.store.dismiss(2);
@@ -438,6 +451,7 @@ int main() {
         cmocka_unit_test(a_generation_is_read_as_it_was_written_or_not_at_all),
         cmocka_unit_test(a_generation_starts_when_all_are_there_and_connected),
         cmocka_unit_test(members_that_are_to_leave_do_so_one_with_each_round),
+        cmocka_unit_test(nobody_leaves_a_job_that_would_not_begin_then),
         cmocka_unit_test(who_is_to_leave_stays_while_only_it_has_a_part),
         cmocka_unit_test(a_round_waits_for_a_member_that_is_heard_until_it_is_silent),
         cmocka_unit_test(a_member_that_was_reaped_is_not_waited_for),

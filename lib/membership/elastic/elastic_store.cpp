@@ -176,7 +176,7 @@ void ElasticStore::dismiss(WorkerId id) {
     if (generation_.rank_of(id)) {
         leaving_.insert(id);
         tell_members();
-    } else if (found != workers_.end()) { // a newcomer, which has nothing that others need
+    } else if (found != workers_.end() && workers_.size() > options_.min_workers) { // it has nothing that others need
         refuse(found->first, found->second.channel, dismissed(text("the worker at ", found->second.listens.host)));
         lost(found->first);
     }
