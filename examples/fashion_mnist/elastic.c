@@ -25,7 +25,7 @@ typedef struct Elastic {
     mdist_variable_t *seen;
     mdist_blob_t *blob;
     mdist_iterator_t **epochs, *test;
-    int has_result;
+    int has_begun, has_result;
 } Elastic;
 
 // ---- What belongs to one replica
@@ -175,6 +175,13 @@ static mdist_status_t finish(Elastic *self, mdist_error_t **error) {
     return mdist_membership_changed(self->plan->strategy, &changed, NULL, error);
 }
 
+static void tell_of(Elastic *self, const mdist_change_t *change) {
+    printf("generation %" PRIu32 ": worker %" PRIu32 " of %" PRIu32 ", from step %" PRIu64 "\n", change->generation,
+           change->worker, change->worker_count, change->step);
+    fflush(stdout);
+    self->has_begun = 1;
+}
+
 static mdist_status_t regroup(Elastic *self, mdist_error_t **error) {
     mdist_change_t change = {.struct_size = sizeof change};
     mdist_error_free(*error); // a worker was lost, or there was no error
@@ -182,14 +189,16 @@ static mdist_status_t regroup(Elastic *self, mdist_error_t **error) {
     mdist_status_t status = mdist_regroup(self->plan->strategy, &change, NULL, error);
     if (status != MDIST_OK) return status;
     self->at = change.step;
-    printf("generation %" PRIu32 ": worker %" PRIu32 " of %" PRIu32 ", from step %" PRIu64 "\n", change.generation,
-           change.worker, change.worker_count, change.step);
-    fflush(stdout);
+    tell_of(self, &change);
     return trainer_renew(self->plan->trainer, error);
 }
 
 static mdist_status_t train(Elastic *self, mdist_error_t **error) {
-    int32_t changed = mdist_strategy_is_joining(self->plan->strategy);
+    mdist_strategy_t *const strategy = self->plan->strategy;
+    int32_t changed = mdist_strategy_is_joining(strategy);
+    const mdist_change_t first = {.generation = 1,
+                                  .worker = mdist_strategy_worker(strategy),
+                                  .worker_count = mdist_strategy_worker_count(strategy)};
     for (;;) {
         mdist_status_t status = changed ? regroup(self, error) : MDIST_OK;
         if (status != MDIST_OK) return self->has_result ? MDIST_OK : status; // the others may have left with the result
@@ -197,6 +206,7 @@ static mdist_status_t train(Elastic *self, mdist_error_t **error) {
         const int ends = self->at >= self->steps;
         status = ends ? finish(self, error) : take_step(self, &changed, error);
         if (ends && status == MDIST_OK) return MDIST_OK;
+        if (status == MDIST_OK && !self->has_begun) tell_of(self, &first);
         if (status != MDIST_OK) changed = 1;
     }
 }

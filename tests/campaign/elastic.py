@@ -221,6 +221,62 @@ class Elastic:
         print(f"  in {time.monotonic() - began:.0f} s, digest {self.digest}")
 
 
+class Resized:
+    """A job of 4 workers that gets 2, 4 and 2 in the midst of an epoch, with input from shuffled TFRecord files."""
+    STEPS, BATCH = 1600, 16
+
+    def __init__(self, campaign):
+        self.campaign, build = campaign, campaign.options.build
+        self.mdist, self.program = str(build / "src/mdist"), str(build / "examples/fashion_mnist/fashion_mnist")
+
+    def start(self, workers, job):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
+        words = [self.mdist, "launch", "-n", workers, "--job", job, "--", self.program, "--elastic", "--records", self.data,
+                 "--batch", str(self.BATCH), "--epochs", "40", "--limit-steps", str(self.STEPS), "--commit", "4"]
+        return subprocess.Popen(words, env={**kept, "MDIST_ELASTIC_REPLICAS": str(REPLICAS)}, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def run(self, seed):
+        """What was wrong, or None; and how many changes came in time."""
+        chance, job = random.Random(seed), f"campaign-{os.getpid()}-{seed}"
+        process = self.start("2:4", job)
+        lines, came = [], 0
+        at = [4, 2, 4, 2]  # workers; the next change is asked for when one of so many has told that it works
+        for line in process.stdout:
+            lines.append(line)
+            if came < len(at) and f"of {at[came]}, from step" in line:
+                came += 1
+                time.sleep(chance.uniform(0, 0.2))
+                if came < len(at):
+                    subprocess.run([self.mdist, "launch", "--resize", job, str(at[came])], capture_output=True)
+        code, said = process.wait(), "".join(lines)
+        digests, seen = set(re.findall(r"weights digest: (.*)", said)), set(re.findall(r"images seen: (.*)", said))
+        fine = code == 0 and digests == {self.digest} and seen == {str(self.STEPS * self.BATCH)}
+        return (None if fine else f"{said}\nexit status {code}, digests {digests}, images seen {seen}"), max(came - 1, 0)
+
+    def run_all(self):
+        options, changes = self.campaign.options, collections.Counter()
+        with tempfile.TemporaryDirectory(prefix="mdist-data-") as folder:
+            write_data(Path(folder))
+            for name in ("train", "t10k"):
+                subprocess.run([self.mdist, "records", "--images", f"{folder}/{name}-images-idx3-ubyte.gz", "--labels",
+                                f"{folder}/{name}-labels-idx1-ubyte.gz", "--out", f"{folder}/{name}", "--shards", "4"],
+                               check=True, capture_output=True)
+            self.data = folder
+            said, _ = self.start("1:2", f"campaign-{os.getpid()}").communicate(timeout=PATIENCE_S)
+            self.digest = (re.findall(r"weights digest: ([0-9a-f]{16})$", said, re.M) or [None])[0]
+            began = time.monotonic()
+            for seed in range(options.seed, options.seed + options.count):
+                wrong, came = self.run(seed)
+                changes[came] += 1
+                self.campaign.passed += wrong is None
+                if wrong:
+                    self.campaign.fail(f"seed {seed}", wrong, ["tests/campaign/run", "elastic:resize", "--count", "1", "--seed", str(seed)])
+        for came, count in sorted(changes.items()):
+            print(f"  {count:5} with {came} changes")
+        print(f"  in {time.monotonic() - began:.0f} s, digest {self.digest}")
+
+
 def usage_of(pid):
     """Threads, descriptors and KiB of memory of a process."""
     status = Path(f"/proc/{pid}/status").read_text()
