@@ -23,7 +23,7 @@ std::string rounded(double number) {
     return number >= 100 ? text(std::llround(number)) : exact_text(std::round(10 * number) / 10);
 }
 
-constexpr double kGoal = 0.8; // of a copy's rate
+constexpr double kGoal = 0.85; // of a copy's rate
 
 class Stopwatch {
   public:
