@@ -83,7 +83,8 @@ int memory_info_of(int32_t device, uint64_t *free_bytes, uint64_t *total_bytes) 
 int can_reach(int32_t device, int32_t other, int32_t *can) {
     return call("can_reach", device, [&] {
         if (!is_device(other)) return kInvalidDevice;
-        *can = device == other || options().reach;
+        *can = device / options().island == other / options().island;
+        if (*can != 0) let_reach(device, other);
         return kOk;
     });
 }

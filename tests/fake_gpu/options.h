@@ -13,7 +13,7 @@ struct Options {
     bool guarded = true;     // false: open memory
     uint64_t seed = 1;       // of the delays
     uint64_t delay_us = 0;   // the longest delay before each job of a stream
-    bool reach = true;       // whether GPUs can access each other's memory
+    int32_t island = 64;     // GPUs i and j can access each other's memory if i / island == j / island
     int no_device = 0;       // the error of device_count
     int32_t nccl = 22809;    // its version; 0: none
     uint64_t nccl_polls = 2; // how often NCCL is in progress before something begins
