@@ -23,7 +23,7 @@ int launch_copies(const LargeCopyBatch &batch, Grid grid);
 int launch_cast(int32_t to, int32_t from, const CastWork &work, Grid grid);
 int launch_divide(unsigned element_size, const DivideWork &work, Grid grid);
 /// The order of the sum fixes the number of blocks, so this takes no grid.
-int launch_squares(int32_t dtype, const SquaresWork &work, double *sum, cudaStream_t stream);
+int launch_squares(int32_t dtype, const SquaresBatch &batch, cudaStream_t stream);
 int launch_spin(uint64_t nanoseconds, cudaStream_t stream);
 
 // Load the kernels into the current context. CUDA would load each at its first launch, which may wait until the GPU is

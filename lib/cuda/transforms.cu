@@ -39,19 +39,13 @@ __device__ void store_block_sum(double sum, double *to) {
 }
 
 template <typename Format>
-__global__ void __launch_bounds__(kThreads) squares(const __grid_constant__ SquaresWork work) {
-    const uint64_t thread = uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-    store_block_sum(squares_of_thread<Format>(work, thread, uint64_t{gridDim.x} * kThreads), work.sums + blockIdx.x);
+__global__ void __launch_bounds__(kThreads) squares(const __grid_constant__ SquaresBatch batch) {
+    store_block_sum(squares_of_thread<Format>(batch, blockIdx.x, threadIdx.x), batch.sums + blockIdx.x);
 }
 
-struct SumsWork {
-    const double *sums;
-    unsigned count;
-    double *to;
-};
-
-__global__ void __launch_bounds__(kThreads) sum_blocks(const __grid_constant__ SumsWork work) {
-    store_block_sum(sums_of_thread(work.sums, work.count, threadIdx.x), work.to);
+__global__ void __launch_bounds__(kThreads) sum_blocks(const __grid_constant__ SquaresBatch batch) {
+    const SquaresItem &item = batch.items[blockIdx.x];
+    store_block_sum(sums_of_thread(batch.sums + item.first_chunk, item.blocks, threadIdx.x), item.sum);
 }
 
 __device__ uint64_t nanoseconds_now() {
@@ -67,7 +61,7 @@ __global__ void spin(const __grid_constant__ uint64_t nanoseconds) {
 
 using CastKernel = void (*)(CastWork);
 using DivideKernel = void (*)(DivideWork);
-using SquaresKernel = void (*)(SquaresWork);
+using SquaresKernel = void (*)(SquaresBatch);
 
 template <typename From>
 CastKernel cast_kernel_from(int32_t to) {
@@ -122,17 +116,6 @@ SquaresKernel squares_kernel(int32_t dtype) {
     }
 }
 
-unsigned square_blocks_of(int32_t dtype, uint64_t elements) {
-    switch (dtype) {
-        case MDIST_FLOAT32:
-            return square_blocks<Plain<float>>(elements);
-        case MDIST_FLOAT64:
-            return square_blocks<Plain<double>>(elements);
-        default:
-            return square_blocks<Float16>(elements); // and Bfloat16, whose elements have the same size
-    }
-}
-
 } // namespace
 
 int launch_copies(const SmallCopyBatch &batch, Grid grid) {
@@ -151,10 +134,9 @@ int launch_divide(unsigned element_size, const DivideWork &work, Grid grid) {
     return launch(divide_kernel(element_size), work, grid);
 }
 
-int launch_squares(int32_t dtype, const SquaresWork &work, double *sum, cudaStream_t stream) {
-    const unsigned blocks = square_blocks_of(dtype, work.elements);
-    const int error = launch(squares_kernel(dtype), work, {blocks, stream});
-    return error != 0 ? error : launch(sum_blocks, {work.sums, blocks, sum}, {1, stream});
+int launch_squares(int32_t dtype, const SquaresBatch &batch, cudaStream_t stream) {
+    const int error = launch(squares_kernel(dtype), batch, {batch.blocks, stream});
+    return error != 0 ? error : launch(sum_blocks, batch, {batch.count, stream});
 }
 
 int launch_spin(uint64_t nanoseconds, cudaStream_t stream) {

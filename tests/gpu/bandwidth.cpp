@@ -111,7 +111,8 @@ class Bandwidth {
     void squares() {
         auto *const sum = static_cast<double *>(static_cast<void *>(arrays_[1].data()));
         report("squares float32", bytes_, 0, [&] {
-            return gpu_.api().squares(gpu_.device(), MDIST_FLOAT32, arrays_[0].data(), bytes_ / 4, sum, gpu_.stream());
+            const mdist_gpu_squares item = {MDIST_FLOAT32, arrays_[0].data(), bytes_ / 4, sum};
+            return gpu_.api().squares(gpu_.device(), &item, 1, gpu_.stream());
         });
     }
 
