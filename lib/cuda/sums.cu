@@ -43,7 +43,8 @@ int launch_reduce(const ReduceWay &way, const SumBatch &batch, Grid grid) {
 int load_sums() {
     int error = 0;
     for (int32_t dtype = MDIST_FLOAT32; dtype <= MDIST_BFLOAT16; ++dtype)
-        for (unsigned sources = 1; sources <= kUnrolled && error == 0; ++sources) error = load(kernel_of(dtype, sources));
+        for (unsigned sources = 1; sources <= kUnrolled && error == 0; ++sources)
+            error = load(kernel_of(dtype, sources));
     return error;
 }
 

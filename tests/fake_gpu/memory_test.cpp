@@ -172,7 +172,8 @@ void other_gpus_are_reached_once_the_module_was_asked(void **) {
     const Worker near(1, 1);
     const Worker far(4, 1);
     const auto fills = [&](void *memory) {
-        return gpu.kind(outcome_of(worker, [&](mdist_gpu_stream *stream) { return gpu.fill(0, memory, 0, 4, stream); }));
+        return gpu.kind(
+            outcome_of(worker, [&](mdist_gpu_stream *stream) { return gpu.fill(0, memory, 0, 4, stream); }));
     };
     int32_t can = 7;
     assert_int_equal(fills(near.data), MDIST_GPU_FATAL);

@@ -17,7 +17,7 @@ struct Options {
     int no_device = 0;       // the error of device_count
     int32_t nccl = 22809;    // its version; 0: none
     uint64_t nccl_polls = 2; // how often NCCL is in progress before something begins
-    bool nccl_alone = false;  // whether a GPU runs NCCL's kernels of one communicator at a time
+    bool nccl_alone = false; // whether a GPU runs NCCL's kernels of one communicator at a time
     uint64_t memory_mb = 1024;
     std::vector<std::string> faults; // from "fail=" and "hang=": "NAME@N", with ":hang" for the latter
     std::string problem;             // what could not be read; "" if everything could

@@ -78,7 +78,8 @@ double squares_among_many(const Gpu &gpu, int32_t dtype, const void *from, std::
     auto *const first = static_cast<double *>(static_cast<void *>(sums.data()));
     std::vector<mdist_gpu_squares> items;
     for (std::size_t i = 0; i < kSums; ++i)
-        items.push_back({i % 50 == 49 ? MDIST_BFLOAT16 : dtype, from, i == kOwn ? elements : elements / 3 * (i % 3), first + i});
+        items.push_back(
+            {i % 50 == 49 ? MDIST_BFLOAT16 : dtype, from, i == kOwn ? elements : elements / 3 * (i % 3), first + i});
     gpu.require(gpu.api().squares(gpu.device(), items.data(), kSums, gpu.stream()), "squares");
     double found = -1;
     gpu.download(&found, first + kOwn, sizeof found);

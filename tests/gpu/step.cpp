@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures a step of one replica beside the same work put on a stream without the library: an empty step, a short
-// kernel, and ten of them; then ten as a graph beside the same graph launched by hand. Figures are medians of many runs.
-// Both wait for their work in the same way.
+// kernel, and ten of them; then ten as a graph beside the same graph launched by hand. Figures are medians of many
+// runs. Both wait for their work in the same way.
 #include <mdist/mdist.h>
 
 #include <algorithm>
@@ -80,15 +80,16 @@ void compare(const Gpu &gpu, mdist_strategy_t *strategy, const std::string &name
     const double in_step = middle_us(
         [&] { well &= mdist_run(strategy, in_library, &work, nullptr, 0, nullptr, 0, nullptr, nullptr) == MDIST_OK; });
     // The threads of a simulated GPU need cores, so their times mean nothing.
-    gpu.checks().check(well && (gpu.is_fake() || in_step - by_hand <= most_us), name,
-                       text(one_digit(in_step), " us, by hand ", one_digit(by_hand), " us, ratio ",
-                            exact_text(std::round(100 * in_step / by_hand) / 100), ", at most ", one_digit(most_us),
-                            " us more"));
+    gpu.checks().check(
+        well && (gpu.is_fake() || in_step - by_hand <= most_us), name,
+        text(one_digit(in_step), " us, by hand ", one_digit(by_hand), " us, ratio ",
+             exact_text(std::round(100 * in_step / by_hand) / 100), ", at most ", one_digit(most_us), " us more"));
 }
 
 void measure(const Gpu &gpu, mdist_strategy_t *strategy, Work work) {
-    compare(gpu, strategy, text("step of ", work.kernels, work.kernels == 1 ? " kernel" : " kernels"), step, work,
-            [&] { return work.put(gpu.stream()); }, kMostBesideUs);
+    compare(
+        gpu, strategy, text("step of ", work.kernels, work.kernels == 1 ? " kernel" : " kernels"), step, work,
+        [&] { return work.put(gpu.stream()); }, kMostBesideUs);
 }
 
 void measure_graph(const Gpu &gpu, mdist_strategy_t *strategy, Work work) {
@@ -97,8 +98,9 @@ void measure_graph(const Gpu &gpu, mdist_strategy_t *strategy, Work work) {
     gpu.require(api.capture_begin(gpu.device(), gpu.stream()), "recording");
     gpu.require(work.put(gpu.stream()), "recording");
     gpu.require(api.capture_end(gpu.device(), gpu.stream(), &graph), "recording");
-    compare(gpu, strategy, text("graph of ", work.kernels, " kernels in a step"), graph_step, work,
-            [&] { return api.graph_launch(gpu.device(), graph, gpu.stream()); }, kMostBesideGraphUs);
+    compare(
+        gpu, strategy, text("graph of ", work.kernels, " kernels in a step"), graph_step, work,
+        [&] { return api.graph_launch(gpu.device(), graph, gpu.stream()); }, kMostBesideGraphUs);
     gpu.require(api.graph_destroy(graph), "destroying a graph");
 }
 

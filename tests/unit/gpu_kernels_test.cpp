@@ -406,7 +406,8 @@ void check_many_squares(int32_t dtype, const void *data, std::size_t elements) {
         assert_int_equal(batch.count, next - before);
         play_squares<Format>(batch);
     }
-    for (std::size_t i = 0; i < kSums; i += 9) assert_true(sums[i] == played_squares<Format>(dtype, data, items[i].elements));
+    for (std::size_t i = 0; i < kSums; i += 9)
+        assert_true(sums[i] == played_squares<Format>(dtype, data, items[i].elements));
 }
 
 template <typename Format>

@@ -110,8 +110,9 @@ void Lane::launch_copies(const std::vector<mdist_gpu_stretch> &stretches) {
 void Lane::launch() {
     launch_copies(fetches_);
     for (const Widening &each : widenings_)
-        gpu_.check(gpu_.api().cast(gpu_.index(), MDIST_FLOAT32, each.to, each.dtype, each.from, 1, each.elements, stream()),
-                   "widening in a collective");
+        gpu_.check(
+            gpu_.api().cast(gpu_.index(), MDIST_FLOAT32, each.to, each.dtype, each.from, 1, each.elements, stream()),
+            "widening in a collective");
     void **address = addresses_.data();
     for (mdist_gpu_reduction &each : reductions_) {
         each.sources = address;

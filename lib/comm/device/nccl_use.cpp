@@ -65,8 +65,9 @@ NcclUse::Turn::Turn(NcclUse &use, uint64_t timeout_ns) : use_(use) {
         const uint64_t left = timeout_ns - std::min(timeout_ns, monotonic_clock().now_ns() - begin);
         std::unique_lock lock(card.turn, std::defer_lock);
         if (!lock.try_lock_for(std::chrono::nanoseconds(std::min<uint64_t>(left, INT64_MAX / 4))))
-            throw Failure(MDIST_ERR_TIMEOUT, text("gpu:", number(i), ": another strategy of this process has kept NCCL "
-                                                  "busy for ", timeout_ns / 1'000'000, " ms"))
+            throw Failure(MDIST_ERR_TIMEOUT,
+                          text("gpu:", number(i), ": another strategy of this process has kept NCCL busy for ",
+                               timeout_ns / 1'000'000, " ms"))
                 .reason("nccl_timeout");
         locks_.push_back(std::move(lock));
         if (card.last != use_.number_) use_.lanes_.all()[i]->wait_for(card.mark);

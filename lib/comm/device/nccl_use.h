@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // NcclUse: one strategy's use of NCCL on its cards, among all strategies of the process.
 //
-// NCCL's kernels wait for each other across cards. If the kernels of two strategies started in one order on one card, and
-// in another order on another, none of them would end. So each operation is given to all cards in one turn, and waits
-// there for the operations of earlier turns. This fixes the order within a process, but not among workers: two
+// NCCL's kernels wait for each other across cards. If the kernels of two strategies started in one order on one card,
+// and in another order on another, none of them would end. So each operation is given to all cards in one turn, and
+// waits there for the operations of earlier turns. This fixes the order within a process, but not among workers: two
 // strategies that both have other workers may not share a card. Any thread.
 #pragma once
 

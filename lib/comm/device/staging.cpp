@@ -22,8 +22,8 @@ bool in_place(const Call &call, std::size_t b) {
 
 bool is_reduction(const Call &call) {
     const Pattern pattern = pattern_of(call);
-    return call.by == nullptr && (pattern == Pattern::kReduce || pattern == Pattern::kReduceScatter ||
-                                  pattern == Pattern::kReduceToRoot);
+    return call.by == nullptr &&
+           (pattern == Pattern::kReduce || pattern == Pattern::kReduceScatter || pattern == Pattern::kReduceToRoot);
 }
 
 bool is_half_type(int32_t dtype) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives of GPU memory over worker processes without NCCL. They go through page-locked memory, which started
-// operations share. A worker's GPUs first add up what is theirs, along the canonical tree, which this file follows, too.
+// operations share. A worker's GPUs first add up what is theirs, along the canonical tree, which this file follows,
+// too.
 #include "../../fake_gpu/fake_gpu.h"
 #include "multi.h"
 
@@ -122,8 +123,7 @@ static int32_t sum_both(mdist_replica_t *replica, void *user_data) {
 
 static int32_t sum_single(mdist_replica_t *replica, void *user_data) {
     Sums *const self = user_data;
-    const mdist_buffer_t buffer =
-        buffer_of(self->single[mdist_replica_local_index(replica)], MDIST_FLOAT32, ELEMENTS);
+    const mdist_buffer_t buffer = buffer_of(self->single[mdist_replica_local_index(replica)], MDIST_FLOAT32, ELEMENTS);
     return mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL) != MDIST_OK;
 }
 
@@ -191,7 +191,8 @@ static void adds_up_on_gpus(void) {
     const uint64_t before = copies();
     GIVES(MDIST_OK, mdist_run(strategy, sum_single, &sums, NULL, 0, NULL, 0, NULL, &error));
     for (uint32_t r = 0; r < own; ++r) check_numbers(sums.single[r], NULL, 0, ELEMENTS);
-    // Sums of subtrees go to the host, and each GPU gets the result once. GPUs that cannot reach each other add up nothing.
+    // Sums of subtrees go to the host, and each GPU gets the result once. GPUs that cannot reach each other add up
+    // nothing.
     const int apart = strstr(getenv("MDIST_FAKE_GPU"), "reach=0") != NULL;
     const int one_gpu = strcmp(getenv("MDIST_TEST_DEVICE"), "gpu") == 0;
     REQUIRE(copies() - before == (apart ? own : own_subtrees(0, all)) + (one_gpu ? 1 : own));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random trainings on simulated GPUs end in the bits of the same training on the CPU: 1 to 8 replicas on 1 to 4 workers,
-// one or several of them on a card, cards that reach all others, some or none, with and without NCCL.
+// Random trainings on simulated GPUs end in the bits of the same training on the CPU: 1 to 8 replicas on 1 to 4
+// workers, one or several of them on a card, cards that reach all others, some or none, with and without NCCL.
 //
 // MDIST_TEST_SEED names the first seed, MDIST_TEST_COUNT how many there are.
 #include "../../fake_gpu/fake_gpu.h"
@@ -68,7 +68,8 @@ static size_t size_of(int32_t dtype) {
 }
 
 /// The element of a gradient, from the weight, into `to`. Draws its numbers from `state`.
-static void gradient_of(const Plan *plan, int32_t dtype, const unsigned char *weight, unsigned char *to, uint64_t *state) {
+static void gradient_of(const Plan *plan, int32_t dtype, const unsigned char *weight, unsigned char *to,
+                        uint64_t *state) {
     const float factor = (float)((int64_t)draw(state, 2001) - 1000) / 997.0f;
     const float whole = (float)((int64_t)draw(state, 3) - 1);
     double real;
@@ -144,7 +145,8 @@ static mdist_status_t reduce(mdist_replica_t *replica, Training *self, uint32_t 
     for (uint32_t t = 0; t < plan->tensors; ++t) {
         in[t] = buffer_of(self->in[r][t], (mdist_dtype_t)plan->dtypes[t], plan->elements[t]);
         out[t] = buffer_of(self->out[r][t], (mdist_dtype_t)plan->dtypes[t], plan->elements[t]);
-        const uint64_t begin = (uint64_t)plan->elements[t] * id / all, end = (uint64_t)plan->elements[t] * (id + 1) / all;
+        const uint64_t begin = (uint64_t)plan->elements[t] * id / all,
+                       end = (uint64_t)plan->elements[t] * (id + 1) / all;
         part[t] = out[t];
         part[t].data = (char *)out[t].data + begin * size_of(plan->dtypes[t]);
         part[t].elements = end - begin;
@@ -183,12 +185,12 @@ static int32_t training_step(mdist_replica_t *replica, void *user_data) {
         if (compute(replica, self, r, t, &own) != 0) return 2;
         if (way == GRADIENTS && mdist_gradients_ready(replica, self->gradients, t, error) != MDIST_OK) return 3;
     }
-    const mdist_status_t status = way == GRADIENTS
-                                      ? mdist_gradients_wait(replica, self->gradients, NULL, NULL, error)
-                                      : reduce(replica, self, r, way);
+    const mdist_status_t status = way == GRADIENTS ? mdist_gradients_wait(replica, self->gradients, NULL, NULL, error)
+                                                   : reduce(replica, self, r, way);
     if (status != MDIST_OK) return 4;
     for (uint32_t t = 0; t < plan->tensors; ++t)
-        if (mdist_replica_assign(replica, self->weights[t], MDIST_ASSIGN_SUB, &sums[t], NULL, error) != MDIST_OK) return 5;
+        if (mdist_replica_assign(replica, self->weights[t], MDIST_ASSIGN_SUB, &sums[t], NULL, error) != MDIST_OK)
+            return 5;
     return 0;
 }
 
@@ -283,10 +285,12 @@ static void trains(void) {
     size_t length = 0;
     for (uint32_t id = first_replica_of[rank]; id < first_replica_of[rank + 1]; ++id) {
         uint32_t before = 0; // replicas of this worker on the same card
-        for (uint32_t other = first_replica_of[rank]; other < id; ++other) before += other / plan.per_card == id / plan.per_card;
+        for (uint32_t other = first_replica_of[rank]; other < id; ++other)
+            before += other / plan.per_card == id / plan.per_card;
         if (before != 0) continue;
         uint32_t here = 0;
-        for (uint32_t other = id; other < first_replica_of[rank + 1]; ++other) here += other / plan.per_card == id / plan.per_card;
+        for (uint32_t other = id; other < first_replica_of[rank + 1]; ++other)
+            here += other / plan.per_card == id / plan.per_card;
         length += (size_t)snprintf(devices + length, sizeof devices - length, "%sgpu:%u*%u", length == 0 ? "" : ",",
                                    (unsigned)(id / plan.per_card), (unsigned)here);
     }
@@ -316,10 +320,10 @@ static int fails(uint64_t seed) {
         snprintf(devices + strlen(devices), sizeof devices - strlen(devices), "%scpu*%u", i == 0 ? "" : "|",
                  (unsigned)plan.counts[i]);
     const char *const environment[] = {own_seed, own_hash, "MDIST_LOG_LEVEL=error", NULL};
-    const Workers job = {
-        .scenario = "trains", .count = plan.workers, .devices = devices, .environment = environment};
+    const Workers job = {.scenario = "trains", .count = plan.workers, .devices = devices, .environment = environment};
     if (run_workers(&job) == 0) return 0;
-    fprintf(stderr, "seed %llu: %s on cards of %u, %s\n", (unsigned long long)seed, devices, (unsigned)plan.per_card, fake);
+    fprintf(stderr, "seed %llu: %s on cards of %u, %s\n", (unsigned long long)seed, devices, (unsigned)plan.per_card,
+            fake);
     return 1;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two strategies of a process on the same cards, both with NCCL: their operations are ordered. If both have other workers,
-// the second one must do without NCCL.
+// Two strategies of a process on the same cards, both with NCCL: their operations are ordered. If both have other
+// workers, the second one must do without NCCL.
 #include "multi.h"
 
 #include <pthread.h>
@@ -8,7 +8,8 @@
 enum { ELEMENTS = 300, ROUNDS = 150 };
 
 /// Makes a strategy with these keys, or not: then the call gives `wanted`.
-static mdist_strategy_t *make(mdist_status_t wanted, const char *implementation, const char *store, const char *devices) {
+static mdist_strategy_t *make(mdist_status_t wanted, const char *implementation, const char *store,
+                              const char *devices) {
     mdist_strategy_t *strategy = NULL;
     mdist_config_t *config = NULL;
     if (store != NULL) setenv("MDIST_STORE", store, 1);
