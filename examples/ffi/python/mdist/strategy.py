@@ -21,6 +21,7 @@ from ._views import _seen
 from .calls import Prepared
 from .config import Config
 from .datasets import Dataset
+from .elastic import Elastic
 from .errors import Error, _Failures, _call, _new, _or_none, _text
 from .input import InputPipeline, _DATASET, _MakeDataset, _input_options
 from .iterators import Iterator as DatasetIterator
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from .operators import Operator
 
 
-class Strategy(_Destroyable, Naming):
+class Strategy(_Destroyable, Naming, Elastic):
     """This process's devices with a replica on each: Strategy(devices="cpu*4"), Strategy(config), or Strategy(), which
     asks the environment. A context manager; without `with` it goes when nobody can reach it any more."""
 
@@ -51,8 +52,15 @@ class Strategy(_Destroyable, Naming):
         super().__init__(_new(_lib.mdist_strategy_create, config and config._handle))
         _strategies[self._handle] = self
         self._named_failures = _Failures()
+        self._blobs, self._blob_failures = [], _Failures()
         # A WeakSet cannot be listed while other threads add to it.
         self._variables: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
+
+    def destroy(self) -> None:
+        """Gives the handle back now, and those of the blobs."""
+        for blob in [*self._blobs]:
+            blob.destroy()
+        super().destroy()
 
     def __enter__(self) -> Strategy:
         return self
@@ -84,6 +92,11 @@ class Strategy(_Destroyable, Naming):
     def is_chief(self) -> bool:
         """Whether it is this worker that does what is done once for all: writes checkpoints, prints."""
         return bool(_lib.mdist_strategy_is_chief(self._handle))
+
+    def _first_replica_id(self) -> int:
+        """Of this worker. In elastic jobs the first workers may have one replica more than the others."""
+        each, more = divmod(self.replica_count, max(1, self.worker_count))
+        return self.worker * each + min(self.worker, more)
 
     def device(self, local_replica: int) -> str:
         """The device of a local replica: "cpu:0", "gpu:1"."""
@@ -125,7 +138,7 @@ class Strategy(_Destroyable, Naming):
         """Calls function(replica, element, *arrays) for elements 0 to count - 1, spread over all replicas of the job.
         Results are stacked: a row for each element of a replica."""
         run = Run(self, function, arguments, results)
-        first, replicas = self.worker * self.local_replica_count, max(1, self.replica_count)
+        first, replicas = self._first_replica_id(), max(1, self.replica_count)
         due = sum(max(0, -((first + i - count) // replicas)) for i in range(self.local_replica_count))
         key = _keep(run)
         try:

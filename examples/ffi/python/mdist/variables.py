@@ -34,7 +34,8 @@ class Variable(_Held):
         return tensor
 
     def numpy(self, local_replica: int) -> Any:
-        """The copy itself, to read and write, from one thread at a time. It never moves."""
+        """The copy itself, to read and write, from one thread at a time. It moves only with Strategy.regroup: take it
+        anew then."""
         _need_numpy()
         return _array(self._describe(local_replica), self, True)
 
