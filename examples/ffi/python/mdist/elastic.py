@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from ctypes import byref, c_char, c_int32, sizeof
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
@@ -104,8 +105,8 @@ class Blob(_Destroyable):
 
         mdist.Blob(strategy, "random", 1024, save, restore)
 
-    - save(replica_id) returns bytes, or an array, of at most `size` bytes. Zeros fill the rest.
-    - restore(replica_id, data) gets `size` bytes, which it may keep. (pickle stops where its data ends.)
+    - save(replica_id) returns bytes, or an array, of at most `size` bytes.
+    - restore(replica_id, data) gets the same bytes, which it may keep.
     - commit() calls `save` and regroup() calls `restore`, once for each local replica. Replicas may come to this worker
       from others. An exception fails the call, and is the __cause__ of its Error.
     - All workers make the same blobs. `name` is unique within the strategy, which keeps the blob until destroy().
@@ -126,8 +127,8 @@ class Blob(_Destroyable):
         encoded, size = _name(name), _count(size)
         self.name, self._functions = name, _Functions(name, save, restore, strategy._blob_failures)
         # The library calls _FREE also if this fails.
-        super().__init__(_new(_lib.mdist_blob_create, handle, encoded, size, _SAVE, _RESTORE, _keep(self._functions),
-                              _FREE))
+        super().__init__(_new(_lib.mdist_blob_create, handle, encoded, _LENGTH.size + size, _SAVE, _RESTORE,
+                              _keep(self._functions), _FREE))
         self._siblings = strategy._blobs
         self._siblings.append(self)
 
@@ -136,6 +137,9 @@ class Blob(_Destroyable):
         super().destroy()
         if self in self._siblings:
             self._siblings.remove(self)
+
+
+_LENGTH = struct.Struct("<Q")  # stands before what `save` returned
 
 
 class _Functions:
@@ -151,15 +155,19 @@ class _Functions:
         except TypeError:
             raise TypeError(f"the save function of blob {self.name!r} returned a {_kind(given)}; it must return bytes, "
                             "or an array that is C-contiguous") from None
-        if len(data) > size:
-            raise ValueError(f"the save function of blob {self.name!r} returned {len(data)} bytes; its size is {size}")
+        end = _LENGTH.size + len(data)
+        if end > size:
+            raise ValueError(f"the save function of blob {self.name!r} returned {len(data)} bytes; its size is "
+                             f"{size - _LENGTH.size}")
         room = memoryview((c_char * size).from_address(to)).cast("B")
-        room[:len(data)] = data
-        ctypes.memset(to + len(data), 0, size - len(data))
+        _LENGTH.pack_into(room, 0, len(data))
+        room[_LENGTH.size:end] = data
+        ctypes.memset(to + end, 0, size - end)
 
     def restore(self, replica_id, data, size):
         self.begun += 1
-        self._restore(replica_id, ctypes.string_at(data, size))
+        length = min(_LENGTH.unpack(ctypes.string_at(data, _LENGTH.size))[0], size - _LENGTH.size)
+        self._restore(replica_id, ctypes.string_at(data + _LENGTH.size, length))
 
 
 @BlobSaveFn

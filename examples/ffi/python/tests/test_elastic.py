@@ -10,11 +10,15 @@ from mdist.errors import _Failures
 from support import WithStrategy, settled
 
 
-def saved(returned, size=6):
-    """What a blob keeps if its function returns this."""
-    room = (ctypes.c_uint8 * size)(*[9] * size)
-    _Functions("b", lambda replica_id: returned, None, _Failures()).save(0, ctypes.addressof(room), size)
-    return bytes(room)
+def kept(returned, size=6):
+    """What a blob's restore function gets if its save function returns this."""
+    room, taken = (ctypes.c_uint8 * (size + 8))(*[9] * (size + 8)), []
+    functions = _Functions("b", lambda replica_id: returned, lambda *given: taken.append(given), _Failures())
+    functions.save(3, ctypes.addressof(room), len(room))
+    functions.restore(3, ctypes.addressof(room), len(room))
+    ((replica_id, data),) = taken
+    assert replica_id == 3 and 9 not in room[8 + len(data):]
+    return data
 
 
 class Elastic(WithStrategy):
@@ -26,19 +30,19 @@ class Elastic(WithStrategy):
         self.assertFalse(self.strategy.is_joining)
         self.assert_usable()
 
-    def test_a_blob_takes_bytes_and_arrays_and_fills_with_zeros(self):
-        self.assertEqual(saved(b"abc"), b"abc\0\0\0")
-        self.assertEqual(saved(np.array([1, 2, 3], "<i2")), b"\1\0\2\0\3\0")
-        self.assertEqual(saved(np.array(5, np.uint8)), b"\5\0\0\0\0\0")
-        self.assertEqual(saved(b""), bytes(6))
-        self.assertEqual(saved(b"", 0), b"")
+    def test_a_blob_takes_bytes_and_arrays_and_gives_bytes_back(self):
+        self.assertEqual(kept(b"abc"), b"abc")
+        self.assertEqual(kept(np.array([1, 2, 3], "<i2")), b"\1\0\2\0\3\0")
+        self.assertEqual(kept(np.array(5, np.uint8)), b"\5")
+        self.assertEqual(kept(b""), b"")
+        self.assertEqual(kept(b"", 0), b"")
 
     def test_mistakes_with_blobs_are_sentences(self):
         for returned, kind, words in ((b"1234567", ValueError, "returned 7 bytes; its size is 6"),
                                       (None, TypeError, "returned a NoneType; it must return bytes"),
                                       (np.zeros((2, 2), np.uint8)[:, 0], TypeError, "C-contiguous")):
             with self.assertRaisesRegex(kind, words):
-                saved(returned)
+                kept(returned)
         mdist.Blob(self.strategy, "state", 8, bytes, print)
         with self.assertRaises(mdist.Error) as caught:
             mdist.Blob(self.strategy, "", 8, bytes, print)
