@@ -29,7 +29,8 @@ class Regrouped(NamedTuple):
 
 
 class Elastic:
-    """The functions of a Strategy for elastic jobs: those with key `elastic.replicas`, under `mdist launch -n MIN:MAX`."""
+    """The functions of a Strategy for elastic jobs: those with key `elastic.replicas`. `mdist launch -n MIN:MAX` starts
+    them."""
 
     _handle: Any
     _variables: Any

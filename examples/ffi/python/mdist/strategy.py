@@ -8,7 +8,7 @@ from ctypes import byref, c_char_p, c_int32, c_uint32, c_void_p, cast
 from typing import Any, Callable, Iterator, Mapping, Sequence, TYPE_CHECKING
 
 from ._abi import Aggregation, Buffer, FetchFn, ReplicationMode, ShardPolicy, Status, Synchronization, Uneven
-from ._arguments import _count, _handle, _handles, _name, _op, _op_or_operator, _options
+from ._arguments import _count, _function, _handle, _handles, _name, _op, _op_or_operator, _options
 from ._calls import _CALLS, _FETCH, _Made, _VALUE
 from ._dtypes import _dtype
 from ._held import _Destroyable, _keep, _kept, _keys
@@ -125,7 +125,7 @@ class Strategy(_Destroyable, Naming, Elastic):
         What steps return, `results` arrays (Nones are fine), comes back as that many Values. Arguments and results may
         be dicts and lists of arrays, nested: see Value.
         """
-        run = Run(self, step, arguments, results)
+        run = Run(self, _function(step, "step(replica, ...)"), arguments, results)
         key = _keep(run)
         try:
             return run.finish(_lib.mdist_run, self._handle, _STEP, key, _handles(run.arguments), len(arguments),
@@ -137,7 +137,7 @@ class Strategy(_Destroyable, Naming, Elastic):
             timeout: float | None = None) -> Any:
         """Calls function(replica, element, *arrays) for elements 0 to count - 1, spread over all replicas of the job.
         Results are stacked: a row for each element of a replica."""
-        run = Run(self, function, arguments, results)
+        run = Run(self, _function(function, "function(replica, element, ...)"), arguments, results)
         first, replicas = self._first_replica_id(), max(1, self.replica_count)
         due = sum(max(0, -((first + i - count) // replicas)) for i in range(self.local_replica_count))
         key = _keep(run)
