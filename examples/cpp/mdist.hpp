@@ -19,6 +19,7 @@
 #include "mdist/context.hpp"
 #include "mdist/dataset.hpp"
 #include "mdist/dlpack.hpp"
+#include "mdist/elastic.hpp"
 #include "mdist/gradients.hpp"
 #include "mdist/loop.hpp"
 #include "mdist/memory.hpp"

@@ -27,7 +27,8 @@
  * - Groups, calls, works and loops have ended: using one fails with MDIST_ERR_FAILED_PRECONDITION, reason
  *   `old_generation`. Destroy them.
  * - Values keep their tensors, but a per-replica value has one for each replica that the worker had. Make new ones.
- * - Addresses of variables have changed, and so have the worker's rank and its local replicas.
+ * - Addresses of variables and gradients have changed, and so have the worker's rank and its local replicas. Old
+ *   addresses can be used as long as the variable or the gradients, but what lies there has no meaning.
  */
 #ifndef MDIST_ELASTIC_H
 #define MDIST_ELASTIC_H

@@ -9,6 +9,7 @@
 #include "cuda/driver.h"
 #include "cuda/launch.h"
 #include "cuda/scratch.h"
+#include "cuda/squares_plan.h"
 #include "cuda/tables.h"
 
 namespace mdist::cuda {
@@ -121,18 +122,28 @@ int scale(int32_t device, int32_t dtype, void *to, double factor, uint64_t eleme
     return cast(device, dtype, to, dtype, to, factor, elements, stream);
 }
 
-int squares(int32_t device, int32_t dtype, const void *from, uint64_t elements, double *sum, mdist_gpu_stream *stream) {
-    if (!is_float(dtype)) return cudaErrorInvalidValue;
-    const unsigned size = element_size(dtype);
-    SquaresWork work = {static_cast<const char *>(from), elements, nullptr, rows_access(from, size, kPacketBytes)};
+int squares_of_batch(int32_t device, int32_t dtype, SquaresBatch &batch, cudaStream_t stream) {
+    Scratch sums;
+    int error = take_scratch(device, batch.blocks * sizeof(double), stream, sums);
+    if (error != 0) return error;
+    batch.sums = static_cast<double *>(sums.data);
+    error = launch_squares(dtype, batch, stream);
+    const int given_back = give_back(sums, stream);
+    return error != 0 ? error : given_back;
+}
+
+int squares(int32_t device, const mdist_gpu_squares *items, std::size_t count, mdist_gpu_stream *stream) {
+    for (std::size_t i = 0; i < count; ++i)
+        if (!is_float(items[i].dtype)) return cudaErrorInvalidValue;
     return on_device(device, [&] {
-        Scratch sums;
-        int error = take_scratch(device, kSquareBlocks * sizeof(double), of(stream), sums);
-        if (error != 0) return error;
-        work.sums = static_cast<double *>(sums.data);
-        error = launch_squares(dtype, work, sum, of(stream));
-        const int given_back = give_back(sums, of(stream));
-        return error != 0 ? error : given_back;
+        int error = 0;
+        for (std::size_t next = 0; next < count && error == 0;) {
+            SquaresBatch batch;
+            const int32_t dtype = items[next].dtype;
+            next = gather(items, next, count, batch);
+            error = squares_of_batch(device, dtype, batch, of(stream));
+        }
+        return error;
     });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sum of squares, in an order that depends only on the number of elements, not on their address or on the GPU. A
-// fixed number of threads each add up their own elements. Then each block's threads are added by halves, and then the
-// blocks likewise.
+// fixed number of threads each add up their own elements. Then each block's threads are added by halves, and then, in a
+// second launch, the blocks likewise. Many arrays share the two launches.
 #pragma once
 
 #include "cuda/packet.h"
@@ -11,11 +11,24 @@ namespace mdist::cuda {
 constexpr unsigned kSquareBlocks = 1024; // at most
 constexpr unsigned kSquareSums = 4;      // sums per thread, so that additions need not wait for each other
 
-struct SquaresWork {
+/// One of the arrays of a launch. Its blocks stand side by side.
+struct SquaresItem {
     const char *from;
     uint64_t elements;
-    double *sums; // one for each block
+    double *sum;
+    uint32_t first_chunk; // its first block
+    uint16_t blocks;
     Access access;
+};
+
+constexpr unsigned kSquareItems = 64;
+
+/// The arrays of a launch, all of one type.
+struct SquaresBatch {
+    uint32_t count = 0;
+    uint32_t blocks = 0;    // of all items
+    double *sums = nullptr; // one for each block
+    SquaresItem items[kSquareItems] = {};
 };
 
 template <typename Format>
@@ -26,7 +39,7 @@ MDIST_BOTH constexpr unsigned square_blocks(uint64_t elements) {
 }
 
 template <typename Format>
-MDIST_BOTH double squares_of_thread(const SquaresWork &work, uint64_t thread, uint64_t threads) {
+MDIST_BOTH double squares_of_thread(const SquaresItem &work, uint64_t thread, uint64_t threads) {
     using Element = typename Format::Element;
     constexpr unsigned lanes = kLanes<Element>;
     double sums[kSquareSums] = {};
@@ -40,6 +53,14 @@ MDIST_BOTH double squares_of_thread(const SquaresWork &work, uint64_t thread, ui
         }
     }
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/// The same for a thread of the launch.
+template <typename Format>
+MDIST_BOTH double squares_of_thread(const SquaresBatch &batch, uint32_t block, unsigned thread) {
+    const SquaresItem &item = batch.items[item_of(batch, block)];
+    return squares_of_thread<Format>(item, uint64_t{block - item.first_chunk} * kThreads + thread,
+                                     uint64_t{item.blocks} * kThreads);
 }
 
 /// A thread's share of the sum over the blocks' sums.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams, events, copies by the GPU's copy engines, and recorded work.
 #include "cuda/driver.h"
+#include "cuda/launch.h"
 #include "cuda/tables.h"
+
+#include <atomic>
 
 namespace mdist::cuda {
 namespace {
@@ -13,13 +16,26 @@ cudaEvent_t of(mdist_gpu_event *event) {
     return reinterpret_cast<cudaEvent_t>(event);
 }
 
+/// Loads the module's kernels before a device's first stream exists, so that no later call waits for that.
+int load_kernels(int32_t device) {
+    constexpr int32_t kDevices = 256;
+    static std::atomic<bool> loaded[kDevices];
+    if (device >= 0 && device < kDevices && loaded[device].load(std::memory_order_acquire)) return 0;
+    int error = load_reductions();
+    if (error == 0) error = load_sums();
+    if (error == 0) error = load_transforms();
+    if (error == 0 && device >= 0 && device < kDevices) loaded[device].store(true, std::memory_order_release);
+    return error;
+}
+
 int stream_create(int32_t device, int32_t priority, mdist_gpu_stream **stream) {
     *stream = nullptr;
-    return on_device(device, [&] {
+    return on_device(device, [&]() -> int {
         int least = 0;
         int greatest = 0;
-        const cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
-        if (error != cudaSuccess) return error;
+        int error = load_kernels(device);
+        if (error == 0) error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
+        if (error != 0) return error;
         return cudaStreamCreateWithPriority(reinterpret_cast<cudaStream_t *>(stream), cudaStreamNonBlocking,
                                             priority < 0 ? greatest : least);
     });

@@ -21,23 +21,31 @@ Kernel kernel_of(unsigned sources) {
     return kernels[sources - 1];
 }
 
-Kernel kernel_of(const ReduceWay &way) {
-    switch (way.dtype) {
+Kernel kernel_of(int32_t dtype, unsigned sources) {
+    switch (dtype) {
         case MDIST_FLOAT32:
-            return kernel_of<Plain<float>>(way.sources);
+            return kernel_of<Plain<float>>(sources);
         case MDIST_FLOAT64:
-            return kernel_of<Plain<double>>(way.sources);
+            return kernel_of<Plain<double>>(sources);
         case MDIST_FLOAT16:
-            return kernel_of<Float16>(way.sources);
+            return kernel_of<Float16>(sources);
         default:
-            return kernel_of<Bfloat16>(way.sources);
+            return kernel_of<Bfloat16>(sources);
     }
 }
 
 } // namespace
 
 int launch_reduce(const ReduceWay &way, const SumBatch &batch, Grid grid) {
-    return launch(kernel_of(way), batch, grid);
+    return launch(kernel_of(way.dtype, way.sources), batch, grid);
+}
+
+int load_sums() {
+    int error = 0;
+    for (int32_t dtype = MDIST_FLOAT32; dtype <= MDIST_BFLOAT16; ++dtype)
+        for (unsigned sources = 1; sources <= kUnrolled && error == 0; ++sources)
+            error = load(kernel_of(dtype, sources));
+    return error;
 }
 
 } // namespace mdist::cuda

@@ -39,19 +39,13 @@ __device__ void store_block_sum(double sum, double *to) {
 }
 
 template <typename Format>
-__global__ void __launch_bounds__(kThreads) squares(const __grid_constant__ SquaresWork work) {
-    const uint64_t thread = uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-    store_block_sum(squares_of_thread<Format>(work, thread, uint64_t{gridDim.x} * kThreads), work.sums + blockIdx.x);
+__global__ void __launch_bounds__(kThreads) squares(const __grid_constant__ SquaresBatch batch) {
+    store_block_sum(squares_of_thread<Format>(batch, blockIdx.x, threadIdx.x), batch.sums + blockIdx.x);
 }
 
-struct SumsWork {
-    const double *sums;
-    unsigned count;
-    double *to;
-};
-
-__global__ void __launch_bounds__(kThreads) sum_blocks(const __grid_constant__ SumsWork work) {
-    store_block_sum(sums_of_thread(work.sums, work.count, threadIdx.x), work.to);
+__global__ void __launch_bounds__(kThreads) sum_blocks(const __grid_constant__ SquaresBatch batch) {
+    const SquaresItem &item = batch.items[blockIdx.x];
+    store_block_sum(sums_of_thread(batch.sums + item.first_chunk, item.blocks, threadIdx.x), item.sum);
 }
 
 __device__ uint64_t nanoseconds_now() {
@@ -65,25 +59,61 @@ __global__ void spin(const __grid_constant__ uint64_t nanoseconds) {
     while (nanoseconds_now() - begin < nanoseconds) __nanosleep(500);
 }
 
+using CastKernel = void (*)(CastWork);
+using DivideKernel = void (*)(DivideWork);
+using SquaresKernel = void (*)(SquaresBatch);
+
 template <typename From>
-int launch_cast_from(int32_t to, const CastWork &work, Grid grid) {
+CastKernel cast_kernel_from(int32_t to) {
     switch (to) {
         case MDIST_FLOAT32:
-            return launch(cast<From, Plain<float>>, work, grid);
+            return cast<From, Plain<float>>;
         case MDIST_FLOAT64:
-            return launch(cast<From, Plain<double>>, work, grid);
+            return cast<From, Plain<double>>;
         case MDIST_FLOAT16:
-            return launch(cast<From, Float16>, work, grid);
+            return cast<From, Float16>;
         default:
-            return launch(cast<From, Bfloat16>, work, grid);
+            return cast<From, Bfloat16>;
     }
 }
 
-template <typename Format>
-int launch_squares_of(const SquaresWork &work, double *sum, cudaStream_t stream) {
-    const unsigned blocks = square_blocks<Format>(work.elements);
-    const int error = launch(squares<Format>, work, {blocks, stream});
-    return error != 0 ? error : launch(sum_blocks, {work.sums, blocks, sum}, {1, stream});
+CastKernel cast_kernel(int32_t to, int32_t from) {
+    switch (from) {
+        case MDIST_FLOAT32:
+            return cast_kernel_from<Plain<float>>(to);
+        case MDIST_FLOAT64:
+            return cast_kernel_from<Plain<double>>(to);
+        case MDIST_FLOAT16:
+            return cast_kernel_from<Float16>(to);
+        default:
+            return cast_kernel_from<Bfloat16>(to);
+    }
+}
+
+DivideKernel divide_kernel(unsigned element_size) {
+    switch (element_size) {
+        case 1:
+            return divide<uint8_t>;
+        case 2:
+            return divide<uint16_t>;
+        case 4:
+            return divide<uint32_t>;
+        default:
+            return divide<uint64_t>;
+    }
+}
+
+SquaresKernel squares_kernel(int32_t dtype) {
+    switch (dtype) {
+        case MDIST_FLOAT32:
+            return squares<Plain<float>>;
+        case MDIST_FLOAT64:
+            return squares<Plain<double>>;
+        case MDIST_FLOAT16:
+            return squares<Float16>;
+        default:
+            return squares<Bfloat16>;
+    }
 }
 
 } // namespace
@@ -97,47 +127,33 @@ int launch_copies(const LargeCopyBatch &batch, Grid grid) {
 }
 
 int launch_cast(int32_t to, int32_t from, const CastWork &work, Grid grid) {
-    switch (from) {
-        case MDIST_FLOAT32:
-            return launch_cast_from<Plain<float>>(to, work, grid);
-        case MDIST_FLOAT64:
-            return launch_cast_from<Plain<double>>(to, work, grid);
-        case MDIST_FLOAT16:
-            return launch_cast_from<Float16>(to, work, grid);
-        default:
-            return launch_cast_from<Bfloat16>(to, work, grid);
-    }
+    return launch(cast_kernel(to, from), work, grid);
 }
 
 int launch_divide(unsigned element_size, const DivideWork &work, Grid grid) {
-    switch (element_size) {
-        case 1:
-            return launch(divide<uint8_t>, work, grid);
-        case 2:
-            return launch(divide<uint16_t>, work, grid);
-        case 4:
-            return launch(divide<uint32_t>, work, grid);
-        default:
-            return launch(divide<uint64_t>, work, grid);
-    }
+    return launch(divide_kernel(element_size), work, grid);
 }
 
-int launch_squares(int32_t dtype, const SquaresWork &work, double *sum, cudaStream_t stream) {
-    switch (dtype) {
-        case MDIST_FLOAT32:
-            return launch_squares_of<Plain<float>>(work, sum, stream);
-        case MDIST_FLOAT64:
-            return launch_squares_of<Plain<double>>(work, sum, stream);
-        case MDIST_FLOAT16:
-            return launch_squares_of<Float16>(work, sum, stream);
-        default:
-            return launch_squares_of<Bfloat16>(work, sum, stream);
-    }
+int launch_squares(int32_t dtype, const SquaresBatch &batch, cudaStream_t stream) {
+    const int error = launch(squares_kernel(dtype), batch, {batch.blocks, stream});
+    return error != 0 ? error : launch(sum_blocks, batch, {batch.count, stream});
 }
 
 int launch_spin(uint64_t nanoseconds, cudaStream_t stream) {
     void *arguments[] = {&nanoseconds};
     return cudaLaunchKernel(reinterpret_cast<const void *>(spin), dim3(1), dim3(1), arguments, 0, stream);
+}
+
+int load_transforms() {
+    int error = load(copies<SmallCopyBatch>);
+    if (error == 0) error = load(copies<LargeCopyBatch>);
+    for (int32_t from = MDIST_FLOAT32; from <= MDIST_BFLOAT16; ++from) {
+        for (int32_t to = MDIST_FLOAT32; to <= MDIST_BFLOAT16 && error == 0; ++to) error = load(cast_kernel(to, from));
+        if (error == 0) error = load(squares_kernel(from));
+    }
+    for (unsigned size = 1; size <= 8 && error == 0; size *= 2) error = load(divide_kernel(size));
+    if (error == 0) error = load(sum_blocks);
+    return error != 0 ? error : load(spin);
 }
 
 } // namespace mdist::cuda

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include <sys/mman.h>
@@ -81,6 +83,13 @@ void Region::commit(std::size_t bytes) {
     committed_ = wanted;
 }
 
+void Region::clear() noexcept {
+    if (reservation_)
+        std::memset(base_, 0, committed_); // other processes may share it
+    else
+        clear_pages(base_, committed_);
+}
+
 /// Makes the range usable from the end of the usable part up to `bytes`.
 bool Region::make_usable(std::size_t bytes, int &error) {
     char *const begin = base_ + committed_;
@@ -100,6 +109,20 @@ bool Region::make_usable(std::size_t bytes, int &error) {
     }
     madvise(begin, bytes - committed_, MADV_HUGEPAGE); // only a hint
     return true;
+}
+
+void clear_pages(void *data, std::size_t bytes) noexcept {
+    char *const begin = static_cast<char *>(data), *const end = begin + bytes;
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(begin) % page) % page;
+    const std::size_t after = reinterpret_cast<std::uintptr_t>(end) % page;
+    // Fails for locked pages (mlockall).
+    if (before + after >= bytes || madvise(begin + before, bytes - before - after, MADV_DONTNEED) != 0) {
+        std::memset(begin, 0, bytes);
+        return;
+    }
+    std::memset(begin, 0, before);
+    std::memset(end - after, 0, after);
 }
 
 } // namespace mdist

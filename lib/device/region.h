@@ -23,6 +23,8 @@ class Region {
     char *base() const { return base_; }
     /// Makes the first `bytes` usable, if they are not yet. If it throws (OUT_OF_MEMORY), nothing has changed.
     void commit(std::size_t bytes);
+    /// Gives the memory back to the system where it can. Addresses stay usable, and all bytes become zero. Not on GPUs.
+    void clear() noexcept;
 
   private:
     bool reserve_from_source();
@@ -35,5 +37,9 @@ class Region {
     std::size_t reserved_ = 0;
     std::size_t committed_ = 0;
 };
+
+/// Makes all bytes zero, and gives whole pages back to the system where it can. The memory stays usable. It must belong
+/// to this process alone.
+void clear_pages(void *data, std::size_t bytes) noexcept;
 
 } // namespace mdist

@@ -83,7 +83,8 @@ int memory_info_of(int32_t device, uint64_t *free_bytes, uint64_t *total_bytes) 
 int can_reach(int32_t device, int32_t other, int32_t *can) {
     return call("can_reach", device, [&] {
         if (!is_device(other)) return kInvalidDevice;
-        *can = device == other || options().reach;
+        *can = device / options().island == other / options().island;
+        if (*can != 0) let_reach(device, other);
         return kOk;
     });
 }
@@ -215,9 +216,10 @@ int scale(int32_t device, int32_t dtype, void *to, double factor, uint64_t eleme
     return call_stream("scale", device, stream, [&] { return scale_job(device, dtype, to, factor, elements); });
 }
 
-int squares(int32_t device, int32_t dtype, const void *from, uint64_t elements, double *sum, mdist_gpu_stream *stream) {
-    if (!is_float(dtype)) return refuse("squares");
-    return call_stream("squares", device, stream, [&] { return squares_job(device, dtype, from, elements, sum); });
+int squares(int32_t device, const mdist_gpu_squares *items, size_t count, mdist_gpu_stream *stream) {
+    for (size_t i = 0; i < count; ++i)
+        if (!is_float(items[i].dtype)) return refuse("squares");
+    return call_stream("squares", device, stream, [&] { return squares_job(device, items, count); });
 }
 
 int cast(int32_t device, int32_t to_dtype, void *to, int32_t from_dtype, const void *from, double factor,

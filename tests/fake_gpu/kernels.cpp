@@ -185,14 +185,16 @@ Job scale_job(int32_t device, int32_t dtype, void *to, double factor, uint64_t e
     };
 }
 
-Job squares_job(int32_t device, int32_t dtype, const void *from, uint64_t elements, double *sum) {
-    return [=] {
-        const std::size_t bytes = elements * mdist::dtype_size(dtype);
-        const char *source = bytes == 0 ? nullptr : for_kernel(device, from, bytes);
-        char *destination = for_kernel(device, sum, sizeof *sum);
-        if (destination == nullptr || (bytes != 0 && source == nullptr)) return kIllegalAddress;
+Job squares_job(int32_t device, const mdist_gpu_squares *items, size_t count) {
+    return [device, all = std::vector<mdist_gpu_squares>(items, items + count)] {
         const reduce::FloatEnvironment environment;
-        store(destination, 0, reduce::sum_of_squares(dtype, source, elements));
+        for (const mdist_gpu_squares &each : all) {
+            const std::size_t bytes = each.elements * mdist::dtype_size(each.dtype);
+            const char *source = bytes == 0 ? nullptr : for_kernel(device, each.from, bytes);
+            char *destination = for_kernel(device, each.sum, sizeof *each.sum);
+            if (destination == nullptr || (bytes != 0 && source == nullptr)) return kIllegalAddress;
+            store(destination, 0, reduce::sum_of_squares(each.dtype, source, each.elements));
+        }
         return kOk;
     };
 }

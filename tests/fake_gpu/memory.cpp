@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -157,6 +158,14 @@ int remove_block(Sort sort, int32_t device, void *memory) {
     return kOk;
 }
 
+constexpr int32_t kDevices = 64;
+std::atomic<bool> let[kDevices][kDevices];
+
+bool may_reach(int32_t device, const Block &block) {
+    const bool near = device / options().island == block.device / options().island;
+    return near && (block.sort == Sort::kReservation || let[device % kDevices][block.device % kDevices]);
+}
+
 char *resolve(const void *address, std::size_t bytes, int32_t device, bool kernel) {
     State &all = state();
     const std::lock_guard guard(all.lock);
@@ -168,11 +177,15 @@ char *resolve(const void *address, std::size_t bytes, int32_t device, bool kerne
     }
     const auto &[begin, block] = *found;
     if (bytes > block.bytes - static_cast<std::size_t>(plain - begin)) return nullptr;
-    if (kernel && block.device >= 0 && block.device != device && !options().reach) return nullptr;
+    if (kernel && block.device >= 0 && block.device != device && !may_reach(device, block)) return nullptr;
     return plain + block.behind;
 }
 
 } // namespace
+
+void let_reach(int32_t device, int32_t other) {
+    let[device % kDevices][other % kDevices] = true;
+}
 
 int allocate(int32_t device, std::size_t bytes, void **memory) {
     return add_block(Sort::kBlock, device, bytes, memory);

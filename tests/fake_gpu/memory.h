@@ -24,7 +24,10 @@ int release_pinned(void *memory);
 int memory_kind(const void *address, int32_t *kind, int32_t *device);
 int memory_info(int32_t device, uint64_t *free_bytes, uint64_t *total_bytes);
 
-/// Returns where a kernel of that GPU accesses the memory: the GPU's own, that of a GPU that it can reach, or
+/// Lets kernels of a GPU access blocks of another one from now on, as can_reach() does. Reserved memory of a GPU in
+/// reach needs no such call: it is given to all of them when it is committed.
+void let_reach(int32_t device, int32_t other);
+/// Returns where a kernel of that GPU accesses the memory: the GPU's own, that of a GPU that it was let reach, or
 /// page-locked memory. Null for any other memory.
 char *for_kernel(int32_t device, const void *address, std::size_t bytes);
 /// The same for copies, which may use any memory.

@@ -166,6 +166,33 @@ void reservations_grow_and_do_not_move(void **) {
     assert_int_equal(problem_count(), 0);
 }
 
+void other_gpus_are_reached_once_the_module_was_asked(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker worker(0, 1);
+    const Worker near(1, 1);
+    const Worker far(4, 1);
+    const auto fills = [&](void *memory) {
+        return gpu.kind(
+            outcome_of(worker, [&](mdist_gpu_stream *stream) { return gpu.fill(0, memory, 0, 4, stream); }));
+    };
+    int32_t can = 7;
+    assert_int_equal(fills(near.data), MDIST_GPU_FATAL);
+    assert_int_equal(gpu.can_reach(0, 1, &can), 0);
+    assert_int_equal(can, 1);
+    assert_int_equal(fills(near.data), MDIST_GPU_OK);
+    assert_int_equal(gpu.can_reach(0, 4, &can), 0); // of the other four
+    assert_int_equal(can, 0);
+    assert_int_equal(fills(far.data), MDIST_GPU_FATAL);
+    size_t step = 0;
+    void *base = nullptr;
+    assert_int_equal(gpu.reservation_granularity(3, &step), 0);
+    assert_int_equal(gpu.reserve(3, step, &base), 0);
+    assert_int_equal(gpu.commit(3, base, step), 0); // for all GPUs in reach
+    assert_int_equal(fills(base), MDIST_GPU_OK);
+    assert_int_equal(gpu.unreserve(3, base, step, step), 0);
+    assert_int_equal(problem_count(), 0);
+}
+
 void everything_is_counted(void **) {
     fake_gpu_live before;
     fake_gpu_live now;
@@ -184,7 +211,7 @@ void everything_is_counted(void **) {
 } // namespace
 
 int main() {
-    setenv("MDIST_FAKE_GPU", "devices=2,memory_mb=16", 1);
+    setenv("MDIST_FAKE_GPU", "devices=6,reach=fours,memory_mb=16", 1);
     const CMUnitTest tests[] = {
         cmocka_unit_test(the_host_cannot_touch_it),
         cmocka_unit_test(what_is_new_is_undefined),
@@ -194,6 +221,7 @@ int main() {
         cmocka_unit_test(what_is_released_twice_is_told),
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(reservations_grow_and_do_not_move),
+        cmocka_unit_test(other_gpus_are_reached_once_the_module_was_asked),
         cmocka_unit_test(everything_is_counted),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -90,7 +90,7 @@ void Communicator::put_on_stream(Waiting waiting) {
 int Communicator::run(const Waiting &waiting, uint64_t number) {
     while (done_ != number && !aborted_) std::this_thread::sleep_for(std::chrono::microseconds(20));
     if (waiting.hang) hang(begin_hang(), [this] { return aborted_ || device_error(side_.device) != 0; });
-    const Outcome outcome = aborted_ ? Outcome::kAborted : do_calls(side_, waiting.calls);
+    const Outcome outcome = aborted_ ? Outcome::kAborted : do_calls_alone(side_, waiting.calls);
     done_ = number + 1;
     if (outcome == Outcome::kIllegalAddress) return kIllegalAddress;
     if (outcome == Outcome::kMismatch) {

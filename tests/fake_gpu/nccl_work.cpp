@@ -2,6 +2,7 @@
 #include "nccl_work.h"
 
 #include "memory.h"
+#include "options.h"
 #include "streams.h"
 
 #include "reduce/float_environment.h"
@@ -227,6 +228,17 @@ Outcome do_calls(NcclSide &side, const std::vector<NcclCall> &calls) {
         }
     }
     return do_messages(side, messages);
+}
+
+Outcome do_calls_alone(NcclSide &side, const std::vector<NcclCall> &calls) {
+    static std::atomic<bool> busy[64]; // by device
+    if (!options().nccl_alone) return do_calls(side, calls);
+    std::atomic<bool> &here = busy[side.device % 64];
+    bool entered = false;
+    Outcome outcome = Outcome::kAborted;
+    if (await(side, [&] { return entered = !here.exchange(true); })) outcome = do_calls(side, calls);
+    if (entered) here = false;
+    return outcome;
 }
 
 } // namespace fake_gpu

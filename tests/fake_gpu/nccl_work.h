@@ -29,5 +29,7 @@ enum class Outcome { kDone, kAborted, kMismatch, kIllegalAddress };
 
 /// Runs the collectives one after another, then all messages at once. Waits for the other ranks until somebody aborts.
 Outcome do_calls(NcclSide &side, const std::vector<NcclCall> &calls);
+/// The same. With the setting nccl_alone, begins when no other communicator works on the GPU.
+Outcome do_calls_alone(NcclSide &side, const std::vector<NcclCall> &calls);
 
 } // namespace fake_gpu

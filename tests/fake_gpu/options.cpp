@@ -24,6 +24,11 @@ bool read_memory(std::string_view text, bool &guarded) {
     return guarded || text == "open";
 }
 
+bool read_reach(std::string_view text, int32_t &island) {
+    island = text == "0" ? 1 : text == "pairs" ? 2 : text == "fours" ? 4 : 64;
+    return island != 64 || text == "1";
+}
+
 bool read_nccl(std::string_view text, int32_t &version) {
     if (text != "none") return read(text, version);
     version = 0;
@@ -35,10 +40,11 @@ bool set(Options &options, std::string_view key, std::string_view value) {
     if (key == "memory") return read_memory(value, options.guarded);
     if (key == "seed") return read(value, options.seed);
     if (key == "delay_us") return read(value, options.delay_us);
-    if (key == "reach") return read_flag(value, options.reach);
+    if (key == "reach") return read_reach(value, options.island);
     if (key == "no_device") return read(value, options.no_device);
     if (key == "nccl") return read_nccl(value, options.nccl);
     if (key == "nccl_polls") return read(value, options.nccl_polls);
+    if (key == "nccl_alone") return read_flag(value, options.nccl_alone);
     if (key == "memory_mb") return read(value, options.memory_mb);
     if (key == "fail") return options.faults.emplace_back(value), true;
     if (key == "hang") return options.faults.push_back(std::string(value) + ":hang"), true;

@@ -13,10 +13,11 @@ struct Options {
     bool guarded = true;     // false: open memory
     uint64_t seed = 1;       // of the delays
     uint64_t delay_us = 0;   // the longest delay before each job of a stream
-    bool reach = true;       // whether GPUs can access each other's memory
+    int32_t island = 64;     // GPUs i and j can access each other's memory if i / island == j / island
     int no_device = 0;       // the error of device_count
     int32_t nccl = 22809;    // its version; 0: none
     uint64_t nccl_polls = 2; // how often NCCL is in progress before something begins
+    bool nccl_alone = false; // whether a GPU runs NCCL's kernels of one communicator at a time
     uint64_t memory_mb = 1024;
     std::vector<std::string> faults; // from "fail=" and "hang=": "NAME@N", with ":hang" for the latter
     std::string problem;             // what could not be read; "" if everything could

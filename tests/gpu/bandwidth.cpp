@@ -23,7 +23,7 @@ std::string rounded(double number) {
     return number >= 100 ? text(std::llround(number)) : exact_text(std::round(10 * number) / 10);
 }
 
-constexpr double kGoal = 0.8; // of a copy's rate
+constexpr double kGoal = 0.85; // of a copy's rate
 
 class Stopwatch {
   public:
@@ -111,7 +111,8 @@ class Bandwidth {
     void squares() {
         auto *const sum = static_cast<double *>(static_cast<void *>(arrays_[1].data()));
         report("squares float32", bytes_, 0, [&] {
-            return gpu_.api().squares(gpu_.device(), MDIST_FLOAT32, arrays_[0].data(), bytes_ / 4, sum, gpu_.stream());
+            const mdist_gpu_squares item = {MDIST_FLOAT32, arrays_[0].data(), bytes_ / 4, sum};
+            return gpu_.api().squares(gpu_.device(), &item, 1, gpu_.stream());
         });
     }
 

@@ -64,11 +64,25 @@ struct OnGpu {
 
 double squares_at(const Gpu &gpu, int32_t dtype, const void *from, std::size_t elements) {
     const Memory sum(gpu, sizeof(double));
-    gpu.require(gpu.api().squares(gpu.device(), dtype, from, elements,
-                                  static_cast<double *>(static_cast<void *>(sum.data())), gpu.stream()),
-                "squares");
+    const mdist_gpu_squares item = {dtype, from, elements, static_cast<double *>(static_cast<void *>(sum.data()))};
+    gpu.require(gpu.api().squares(gpu.device(), &item, 1, gpu.stream()), "squares");
     double found = -1;
     gpu.download(&found, sum.data(), sizeof found);
+    return found;
+}
+
+/// The same sum as the 71st of 150, and others of several types and lengths beside it.
+double squares_among_many(const Gpu &gpu, int32_t dtype, const void *from, std::size_t elements) {
+    constexpr std::size_t kSums = 150, kOwn = 70;
+    const Memory sums(gpu, kSums * sizeof(double));
+    auto *const first = static_cast<double *>(static_cast<void *>(sums.data()));
+    std::vector<mdist_gpu_squares> items;
+    for (std::size_t i = 0; i < kSums; ++i)
+        items.push_back(
+            {i % 50 == 49 ? MDIST_BFLOAT16 : dtype, from, i == kOwn ? elements : elements / 3 * (i % 3), first + i});
+    gpu.require(gpu.api().squares(gpu.device(), items.data(), kSums, gpu.stream()), "squares");
+    double found = -1;
+    gpu.download(&found, first + kOwn, sizeof found);
     return found;
 }
 
@@ -135,6 +149,8 @@ std::string squares_difference(const Gpu &gpu, Random &random, int32_t dtype, st
     const double sum = squares_at(gpu, dtype, memory.data(), elements);
     if (sum != squares_at(gpu, dtype, apart, elements)) return text(elements, " elements: another place, another sum");
     if (sum != squares_at(gpu, dtype, memory.data(), elements)) return text(elements, " elements: another sum again");
+    if (sum != squares_among_many(gpu, dtype, memory.data(), elements))
+        return text(elements, " elements: another sum beside others");
     const double other = reduce::sum_of_squares(dtype, numbers.data(), elements);
     if (std::fabs(sum - other) <= 1e-12 * other) return "";
     return text(elements, " elements: ", exact_text(sum), ", on the CPU ", exact_text(other));

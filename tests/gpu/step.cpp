@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures a step of one replica beside the same work put on a stream without the library: an empty step, a short
-// kernel, and ten of them. Figures are medians of many runs. Both wait for their work in the same way.
+// kernel, and ten of them; then ten as a graph beside the same graph launched by hand. Figures are medians of many
+// runs. Both wait for their work in the same way.
 #include <mdist/mdist.h>
 
 #include <algorithm>
@@ -17,7 +18,8 @@ namespace mdist::gpu_test {
 namespace {
 
 constexpr int kRuns = 2001;
-constexpr double kMostBesideUs = 10;
+constexpr double kMostBesideUs = 5;
+constexpr double kMostBesideGraphUs = 2;
 
 double middle_us(const std::function<void()> &run) {
     std::vector<double> times(kRuns);
@@ -49,6 +51,10 @@ int32_t step(mdist_replica_t *replica, void *user_data) {
     return work->put(static_cast<mdist_gpu_stream *>(stream));
 }
 
+int32_t graph_step(mdist_replica_t *replica, void *user_data) {
+    return mdist_replica_graph(replica, 1, step, user_data, nullptr) == MDIST_OK ? 0 : 1;
+}
+
 mdist_strategy_t *strategy_on_a_gpu() {
     mdist_config_t *config = nullptr;
     mdist_strategy_t *strategy = nullptr;
@@ -63,19 +69,39 @@ std::string one_digit(double number) {
     return exact_text(std::round(10 * number) / 10);
 }
 
-void measure(const Gpu &gpu, mdist_strategy_t *strategy, Work work) {
+/// Compares a step with work that `put` gives to the GPU's stream.
+void compare(const Gpu &gpu, mdist_strategy_t *strategy, const std::string &name, mdist_step_fn in_library, Work work,
+             const std::function<int()> &put, double most_us) {
     bool well = true;
     const double by_hand = middle_us([&] {
-        well &= work.put(gpu.stream()) == 0;
+        well &= put() == 0;
         while (gpu.api().kind(gpu.api().stream_query(gpu.device(), gpu.stream())) == MDIST_GPU_NOT_READY) sched_yield();
     });
     const double in_step = middle_us(
-        [&] { well &= mdist_run(strategy, step, &work, nullptr, 0, nullptr, 0, nullptr, nullptr) == MDIST_OK; });
-    const std::string name = text("step of ", work.kernels, work.kernels == 1 ? " kernel" : " kernels");
-    const std::string detail = text(one_digit(in_step), " us, by hand ", one_digit(by_hand), " us, ratio ",
-                                    exact_text(std::round(100 * in_step / by_hand) / 100));
+        [&] { well &= mdist_run(strategy, in_library, &work, nullptr, 0, nullptr, 0, nullptr, nullptr) == MDIST_OK; });
     // The threads of a simulated GPU need cores, so their times mean nothing.
-    gpu.checks().check(well && (gpu.is_fake() || in_step - by_hand <= kMostBesideUs), name, detail);
+    gpu.checks().check(
+        well && (gpu.is_fake() || in_step - by_hand <= most_us), name,
+        text(one_digit(in_step), " us, by hand ", one_digit(by_hand), " us, ratio ",
+             exact_text(std::round(100 * in_step / by_hand) / 100), ", at most ", one_digit(most_us), " us more"));
+}
+
+void measure(const Gpu &gpu, mdist_strategy_t *strategy, Work work) {
+    compare(
+        gpu, strategy, text("step of ", work.kernels, work.kernels == 1 ? " kernel" : " kernels"), step, work,
+        [&] { return work.put(gpu.stream()); }, kMostBesideUs);
+}
+
+void measure_graph(const Gpu &gpu, mdist_strategy_t *strategy, Work work) {
+    const mdist_gpu_api &api = gpu.api();
+    void *graph = nullptr;
+    gpu.require(api.capture_begin(gpu.device(), gpu.stream()), "recording");
+    gpu.require(work.put(gpu.stream()), "recording");
+    gpu.require(api.capture_end(gpu.device(), gpu.stream(), &graph), "recording");
+    compare(
+        gpu, strategy, text("graph of ", work.kernels, " kernels in a step"), graph_step, work,
+        [&] { return api.graph_launch(gpu.device(), graph, gpu.stream()); }, kMostBesideGraphUs);
+    gpu.require(api.graph_destroy(graph), "destroying a graph");
 }
 
 int run() {
@@ -88,6 +114,7 @@ int run() {
     gpu.warm_up();
     for (const int kernels : {0, 1, 10})
         if (strategy != nullptr) measure(gpu, strategy, {gpu, memory, kernels});
+    if (strategy != nullptr) measure_graph(gpu, strategy, {gpu, memory, 10});
     gpu.require(gpu.api().release(gpu.device(), memory), "releasing");
     mdist_strategy_destroy(strategy);
     return checks.finish();

@@ -5,7 +5,7 @@
 
 #include "cuda/copy_plan.h"
 #include "cuda/reduce_plan.h"
-#include "cuda/squares.h"
+#include "cuda/squares_plan.h"
 #include "cuda/transform_chunk.h"
 #include "reduce/arithmetic.h"
 #include "reduce/half.h"
@@ -355,25 +355,59 @@ void casts_to_the_type_itself_scale(void **) {
     }
 }
 
+double added_by_halves(std::vector<double> sums) {
+    for (unsigned half = cuda::kThreads / 2; half > 0; half /= 2)
+        for (unsigned t = 0; t < cuda::kThreads; ++t) cuda::add_halves(sums.data(), t, half);
+    return sums[0];
+}
+
+/// The two launches for arrays of one type.
 template <typename Format>
-double played_squares(const void *data, std::size_t elements) {
-    const unsigned blocks = cuda::square_blocks<Format>(elements);
-    const auto access = cuda::rows_access(data, sizeof(typename Format::Element), cuda::kPacketBytes);
-    const cuda::SquaresWork work = {static_cast<const char *>(data), elements, nullptr, access};
-    const auto add_up = [](std::vector<double> sums) {
-        for (unsigned half = cuda::kThreads / 2; half > 0; half /= 2)
-            for (unsigned t = 0; t < cuda::kThreads; ++t) cuda::add_halves(sums.data(), t, half);
-        return sums[0];
-    };
-    std::vector<double> block_sums;
+void play_squares(const cuda::SquaresBatch &batch) {
+    std::vector<double> block_sums(batch.blocks);
     std::vector<double> sums(cuda::kThreads);
-    for (unsigned b = 0; b < blocks; ++b) {
-        for (unsigned t = 0; t < cuda::kThreads; ++t)
-            sums[t] = cuda::squares_of_thread<Format>(work, b * cuda::kThreads + t, uint64_t{blocks} * cuda::kThreads);
-        block_sums.push_back(add_up(sums));
+    for (uint32_t b = batch.blocks; b-- > 0;) {
+        for (unsigned t = 0; t < cuda::kThreads; ++t) sums[t] = cuda::squares_of_thread<Format>(batch, b, t);
+        block_sums[b] = added_by_halves(sums);
     }
-    for (unsigned t = 0; t < cuda::kThreads; ++t) sums[t] = cuda::sums_of_thread(block_sums.data(), blocks, t);
-    return add_up(sums);
+    for (uint32_t i = 0; i < batch.count; ++i) {
+        const cuda::SquaresItem &item = batch.items[i];
+        for (unsigned t = 0; t < cuda::kThreads; ++t)
+            sums[t] = cuda::sums_of_thread(block_sums.data() + item.first_chunk, item.blocks, t);
+        *item.sum = added_by_halves(sums);
+    }
+}
+
+template <typename Format>
+double played_squares(int32_t dtype, const void *data, std::size_t elements) {
+    double sum = -1;
+    const mdist_gpu_squares item = {dtype, data, elements, &sum};
+    cuda::SquaresBatch batch;
+    assert_int_equal(cuda::gather(&item, 0, 1, batch), 1);
+    play_squares<Format>(batch);
+    return sum;
+}
+
+/// The sums of every prefix, many in a launch, are those of the prefixes alone.
+template <typename Format>
+void check_many_squares(int32_t dtype, const void *data, std::size_t elements) {
+    constexpr std::size_t kSums = 100;
+    double sums[kSums];
+    mdist_gpu_squares items[kSums];
+    for (std::size_t i = 0; i < kSums; ++i) items[i] = {dtype, data, elements * i / kSums, &sums[i]};
+    items[30].dtype = MDIST_INT32; // another type begins another launch
+    cuda::SquaresBatch first;
+    assert_int_equal(cuda::gather(items, 0, kSums, first), 30);
+    items[30].dtype = dtype;
+    for (std::size_t next = 0; next < kSums;) {
+        cuda::SquaresBatch batch;
+        const std::size_t before = next;
+        next = cuda::gather(items, next, kSums, batch);
+        assert_int_equal(batch.count, next - before);
+        play_squares<Format>(batch);
+    }
+    for (std::size_t i = 0; i < kSums; i += 9)
+        assert_true(sums[i] == played_squares<Format>(dtype, data, items[i].elements));
 }
 
 template <typename Format>
@@ -388,8 +422,9 @@ void check_squares(Random &random, int32_t dtype) {
             std::memcpy(array.data() + i * sizeof value, &value, sizeof value);
         }
         if (elements > 0) std::memcpy(moved.data(), array.data(), elements * sizeof(Element));
-        const double sum = played_squares<Format>(array.data(), elements);
-        assert_true(sum == played_squares<Format>(moved.data(), elements));
+        const double sum = played_squares<Format>(dtype, array.data(), elements);
+        assert_true(sum == played_squares<Format>(dtype, moved.data(), elements));
+        if (elements == 4097) check_many_squares<Format>(dtype, array.data(), elements);
         const double other = reduce::sum_of_squares_reference(dtype, array.data(), elements);
         assert_true(std::fabs(sum - other) <= 1e-12 * other);
     }

@@ -3,9 +3,11 @@
 // together when to save before one of them must end.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "dataset.hpp"
 #include "variable.hpp"
 
 namespace mdist {
@@ -21,6 +23,13 @@ class Checkpoint : public Handle<mdist_checkpoint_t, mdist_checkpoint_destroy> {
     // Adds a variable and keeps it alive. Its name in files is `name`, or the variable's own if that is empty.
     Checkpoint &add(const Variable &variable, const std::string &name = "") {
         detail::call(mdist_checkpoint_add, get(), name.empty() ? nullptr : name.c_str(), variable.get());
+        return *this;
+    }
+
+    // Adds an iterator, whose position is saved and restored. No other call may use it during a save or restore.
+    Checkpoint &add(const Iterator &iterator, const std::string &name) {
+        detail::call(mdist_checkpoint_add_iterator, get(), name.c_str(), iterator.get());
+        thrown_->look_in(iterator.thrown());
         return *this;
     }
 
@@ -53,10 +62,14 @@ class Checkpoint : public Handle<mdist_checkpoint_t, mdist_checkpoint_destroy> {
                                             options.get()->timeout_ns};
         return found<uint64_t>([&] {
             uint64_t restored = 0;
-            detail::call(mdist_checkpoint_restore, get(), number, &restored, &given);
+            thrown_->call(mdist_checkpoint_restore, get(), number, &restored, &given);
             return restored;
         });
     }
+
+    // Removes all checkpoints from the folder: the training is done, and the next one is to begin anew. All workers call
+    // it.
+    void clear(CallOptions options = {}) { detail::call(mdist_checkpoint_clear, get(), options.get()); }
 
     // Returns the number of the checkpoint that was saved last in a folder.
     static std::optional<uint64_t> latest(const std::string &folder) {
@@ -83,6 +96,8 @@ class Checkpoint : public Handle<mdist_checkpoint_t, mdist_checkpoint_destroy> {
             return std::nullopt;
         }
     }
+
+    std::shared_ptr<detail::Thrown> thrown_ = std::make_shared<detail::Thrown>();
 };
 
 // Handles the notice that a worker must end soon. Call announce() from anywhere, even a signal handler, and check()

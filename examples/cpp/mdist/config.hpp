@@ -49,4 +49,10 @@ class Config : public Handle<mdist_config_t, mdist_config_destroy> {
     }
 };
 
+// Version of the library that is running: 10000 * major + 100 * minor + patch.
+inline uint32_t version() noexcept { return mdist_version(); }
+
+// Whether this build and this host can do something: "cuda", "avx2" ...
+inline bool has(const std::string &feature) noexcept { return mdist_has(feature.c_str()) != 0; }
+
 } // namespace mdist

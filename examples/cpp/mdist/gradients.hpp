@@ -55,7 +55,8 @@ class Gradients : public Handle<mdist_gradients_t, mdist_gradients_destroy> {
         detail::call(mdist_gradients_lend, get(), local_replica, tensors.data(), tensors.size());
     }
 
-    // A gradient of a local replica. Its address stays the same. Write it until it is ready, and again after the wait.
+    // A gradient of a local replica. Its address changes only with Elastic::regroup. Write it until it is ready, and
+    // again after the wait.
     Tensor tensor(uint32_t local_replica, size_t index) const {
         mdist_tensor_t out;
         detail::call(mdist_gradients_tensor, get(), local_replica, index, &out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variable: state with one copy per replica. Steps compute directly on their copy, whose memory never moves.
+// Variable: state with one copy per replica. Steps compute directly on their copy, whose memory moves only with
+// Elastic::regroup.
 #pragma once
 
 #include <string>

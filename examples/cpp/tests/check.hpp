@@ -66,3 +66,6 @@ void check_groups_and_calls();
 void check_names_and_loops();
 void check_workers();
 void check_in_graph();
+void check_elastic_mistakes();
+void check_failing_blob();
+void elastic_training();

@@ -60,6 +60,20 @@ void check_files() {
             require(checkpoint.text("epoch") == "7" && !checkpoint.text("step"), "texts");
         }
     });
+    check("positions of iterators are restored, and all files removed", [] {
+        const Folder folder;
+        auto strategy = strategy_of(2);
+        const mdist::Dataset numbers = mdist::Dataset::range(0, 9);
+        mdist::Iterator first = numbers.iterator(), second = numbers.iterator();
+        first.next(), first.next();
+        mdist::Checkpoint(strategy, folder.path()).add(first, "rows").save(4);
+        mdist::Checkpoint checkpoint(strategy, folder.path());
+        checkpoint.add(second, "rows");
+        require(checkpoint.restore() == 4 && (*second.next())[0].tensor().item<int64_t>() == 2, "the position");
+        checkpoint.clear();
+        require(!checkpoint.restore(), "nothing is left");
+        require(mdist::version() >= 200 && !mdist::has("magic"), "the library");
+    });
     check("a damaged checkpoint changes nothing", [] {
         const Folder folder;
         save(folder);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests [workers|in_graph]: all tests of one worker, or those that each of two workers runs.
+// tests [workers|in_graph|failing_blob|elastic]: all tests of one worker, or what each worker of a job runs.
 #include <string_view>
 
 #include "check.hpp"
 
 int main(int argc, char **argv) {
     const std::string_view which = argc > 1 ? argv[1] : "";
-    if (which == "workers" || which == "in_graph") {
-        which == "workers" ? check_workers() : check_in_graph();
-        return checks_failed == 0 ? 0 : 1;
-    }
+    if (which == "workers") check_workers();
+    if (which == "in_graph") check_in_graph();
+    if (which == "failing_blob") check_failing_blob();
+    if (which == "elastic") elastic_training();
+    if (!which.empty()) return checks_failed == 0 ? 0 : 1;
     check_types();
     check_failures();
     check_replicas();
@@ -22,5 +23,6 @@ int main(int argc, char **argv) {
     check_datasets();
     check_groups_and_calls();
     check_names_and_loops();
+    check_elastic_mistakes();
     return checks_failed == 0 ? 0 : 1;
 }

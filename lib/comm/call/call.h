@@ -44,6 +44,10 @@ struct Call {
     const char *subject_text = ""; // the same for messages
     const reduce::Operator *by = nullptr; // for kOperator; buffers then have its operator_dtype()
     const void *extra = nullptr;   // data that the kind's own code reads from its peers' calls
+    /// Sums of this worker's replicas that were made before (device/staging.h), by subtree of its part of the cut and
+    /// by buffer: partials[subtree * buffer_count + buffer]. nullptr there, or here: made from the inputs. Only local
+    /// replica 0's call has them.
+    const void *const *partials = nullptr;
     /// Writes results of an all-reduce into the outputs in its own way, chosen by `how`. nullptr: results overwrite the
     /// outputs. Works with one worker only. Must not throw. The party that computes a result applies it to every
     /// party's outputs.

@@ -75,6 +75,10 @@ void ReduceRow::partial(uint32_t index, uint64_t begin, uint64_t count, void *to
     const uint32_t first = subtree.begin - first_;
     Pointers<const void *> sources(subtree.count());
     for_stretches(begin, count, [&](std::size_t buffer, uint64_t element, uint64_t from, uint64_t stretch) {
+        if (const char *const made = made_before(index, buffer, element)) {
+            std::memcpy(static_cast<char *>(to) + from * partial_size_, made, stretch * partial_size_);
+            return;
+        }
         for (uint32_t i = 0; i < subtree.count(); ++i) sources[i] = at(calls_[first + i]->inputs[buffer], element);
         reduce::reduce_partial(operation_, cut_, of_cut, sources.get(), static_cast<char *>(to) + from * partial_size_,
                                stretch);
@@ -82,8 +86,17 @@ void ReduceRow::partial(uint32_t index, uint64_t begin, uint64_t count, void *to
 }
 
 const void *ReduceRow::partial_in_place(uint64_t begin, uint64_t count) const {
-    const Piece *piece = cut_.leaves() && partial_count() == 1 ? piece_of(begin, count) : nullptr;
-    return piece != nullptr ? at(calls_[0]->inputs[piece->buffer], begin - piece->begin) : nullptr;
+    const Piece *const piece = partial_count() == 1 ? piece_of(begin, count) : nullptr;
+    if (piece == nullptr) return nullptr;
+    if (cut_.leaves()) return at(calls_[0]->inputs[piece->buffer], begin - piece->begin);
+    return made_before(0, piece->buffer, begin - piece->begin);
+}
+
+const char *ReduceRow::made_before(uint32_t index, std::size_t buffer, uint64_t element) const {
+    const Call &call = *calls_[0];
+    if (call.partials == nullptr) return nullptr;
+    const void *const made = call.partials[index * call.buffer_count + buffer];
+    return made != nullptr ? static_cast<const char *>(made) + element * partial_size_ : nullptr;
 }
 
 void ReduceRow::store(uint64_t begin, uint64_t count, const void *results) const {

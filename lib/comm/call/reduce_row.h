@@ -42,8 +42,8 @@ class ReduceRow {
     /// Computes partial `index` (0 to partial_count() - 1) of elements begin to begin + count - 1, and writes it to
     /// `to`. The caller must hold a FloatEnvironment.
     void partial(uint32_t index, uint64_t begin, uint64_t count, void *to) const;
-    /// The address of that partial if it already stands in memory: partials are plain values, this worker has one, and
-    /// all of it is in one buffer. Otherwise nullptr.
+    /// The address of that partial if it already stands in memory: this worker has one, it is a plain value or was made
+    /// before (Call::partials), and all of it is in one buffer. Otherwise nullptr.
     const void *partial_in_place(uint64_t begin, uint64_t count) const;
 
     /// Writes results to the outputs of all local replicas, to each what is meant for it.
@@ -72,6 +72,8 @@ class ReduceRow {
         uint64_t elements;
     };
 
+    /// The partial of a buffer, from an element on, if it was made before; otherwise nullptr.
+    const char *made_before(uint32_t index, std::size_t buffer, uint64_t element) const;
     std::size_t piece_at(uint64_t element) const;
     /// The piece that holds the whole range, or nullptr.
     const Piece *piece_of(uint64_t begin, uint64_t count) const;

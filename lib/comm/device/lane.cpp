@@ -6,6 +6,8 @@
 #include "util/round_up.h"
 #include "util/text.h"
 
+#include <mdist/tensor.h>
+
 #include <algorithm>
 
 namespace mdist {
@@ -44,6 +46,7 @@ void Lane::wait_for(const Event &event) {
 void Lane::begin() {
     for (Chunk &chunk : chunks_) chunk.used = 0;
     fetches_.clear();
+    widenings_.clear();
     reductions_.clear();
     addresses_.clear();
     destinations_.clear();
@@ -68,6 +71,10 @@ void *Lane::scratch(std::size_t bytes) {
 
 void Lane::fetch(void *to, const void *from, std::size_t bytes) {
     if (bytes != 0) fetches_.push_back({to, from, bytes});
+}
+
+void Lane::widen(void *to, int32_t dtype, const void *from, uint64_t elements) {
+    if (elements != 0) widenings_.push_back({to, dtype, from, elements});
 }
 
 void Lane::reduce(const reduce::Operation &operation, uint64_t elements) {
@@ -102,6 +109,10 @@ void Lane::launch_copies(const std::vector<mdist_gpu_stretch> &stretches) {
 
 void Lane::launch() {
     launch_copies(fetches_);
+    for (const Widening &each : widenings_)
+        gpu_.check(
+            gpu_.api().cast(gpu_.index(), MDIST_FLOAT32, each.to, each.dtype, each.from, 1, each.elements, stream()),
+            "widening in a collective");
     void **address = addresses_.data();
     for (mdist_gpu_reduction &each : reductions_) {
         each.sources = address;

@@ -42,6 +42,8 @@ class Lane {
     void *scratch(std::size_t bytes);
     /// Copies before the reductions, between any two memories.
     void fetch(void *to, const void *from, std::size_t bytes);
+    /// Widens 16-bit floats to float32, after the fetches and before the reductions.
+    void widen(void *to, int32_t dtype, const void *from, uint64_t elements);
     /// These fill the arrays of the next reduction, in any order; then call reduce().
     void add_source(const void *source) { addresses_.push_back(const_cast<void *>(source)); }
     void add_destination(void *destination) { destinations_.push_back(destination); }
@@ -62,12 +64,20 @@ class Lane {
         std::size_t used;
     };
 
+    struct Widening {
+        void *to;
+        int32_t dtype;
+        const void *from;
+        uint64_t elements;
+    };
+
     void launch_copies(const std::vector<mdist_gpu_stretch> &stretches);
 
     PhysicalGpu &gpu_;
     const std::shared_ptr<ReplicaStream> stream_; // scratch memory holds it too, and may be freed before it was used
     std::vector<Chunk> chunks_;
     std::vector<mdist_gpu_stretch> fetches_;
+    std::vector<Widening> widenings_;
     std::vector<mdist_gpu_reduction> reductions_;
     std::vector<void *> addresses_;    // of all reductions, one after another: sources, then destinations
     std::vector<void *> destinations_; // of the next reduction

@@ -23,6 +23,8 @@ class Lanes {
     Gpu &gpu(uint32_t party) const { return *gpus_[party]; }
     const std::vector<std::unique_ptr<Lane>> &all() const { return lanes_; }
     Lane &lane_of(uint32_t party) const { return *lanes_[lane_index_[party]]; }
+    /// Its place in all().
+    std::size_t index_of(uint32_t party) const { return lane_index_[party]; }
     /// Makes this party's GPU compute all operations alone. Call before anybody asks for the reducers.
     void set_reducer(uint32_t party) { reducer_ = static_cast<int32_t>(party); }
     /// The lanes that share a reduction: all that reach every party's memory, or one.

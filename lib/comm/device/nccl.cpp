@@ -68,8 +68,16 @@ void Nccl::give_all(const Call *const *calls, const Plan &plan, uint64_t timeout
         }
     };
     const Pattern pattern = pattern_of(*calls[0]);
-    if (pattern != Pattern::kMeet && pattern != Pattern::kLaunch)
+    if (pattern != Pattern::kMeet && pattern != Pattern::kLaunch) {
+        NcclUse::Turn turn(*use_, timeout_ns);
         comms_->issue(all, calls[0]->kind->name(), timeout_ns);
+        try {
+            turn.mark();
+        } catch (...) {
+            abandon(); // what another strategy gives next would not wait for this
+            throw;
+        }
+    }
     try {
         for (const auto &lane : lanes_.all()) lane->launch(); // copies within a replica, or a graph
         for (uint32_t party = 0; party < lanes_.parties() && calls[0]->op == MDIST_MEAN; ++party)

@@ -9,6 +9,7 @@
 
 #include "comm/call/call.h"
 #include "comm/device/nccl_comms.h"
+#include "comm/device/nccl_use.h"
 #include "comm/plan/plan.h"
 
 #include <memory>
@@ -21,8 +22,9 @@ class Workers;
 
 class Nccl {
   public:
-    Nccl(Lanes &lanes, std::unique_ptr<NcclComms> comms, uint32_t first_replica, uint32_t replicas)
-        : lanes_(lanes), comms_(std::move(comms)), first_(first_replica), replicas_(replicas) {}
+    Nccl(Lanes &lanes, std::unique_ptr<NcclUse> use, std::unique_ptr<NcclComms> comms, uint32_t first_replica,
+         uint32_t replicas)
+        : lanes_(lanes), use_(std::move(use)), comms_(std::move(comms)), first_(first_replica), replicas_(replicas) {}
 
     /// Whether NCCL has the call's operation and types. It has no bitwise operations, and it reduces neither 16-bit
     /// integers nor bool. The same for all replicas that can meet in the call.
@@ -45,6 +47,7 @@ class Nccl {
     void divide(uint32_t party, const Call &call);
 
     Lanes &lanes_;
+    const std::unique_ptr<NcclUse> use_; // ends after the communicators
     const std::unique_ptr<NcclComms> comms_;
     const uint32_t first_;
     const uint32_t replicas_;

@@ -35,7 +35,8 @@ class NcclStart {
         : kind_(kind), group_(group), lanes_(lanes), workers_(workers), timeout_ns_(timeout_ns) {}
 
     std::unique_ptr<Nccl> run(std::string &obstacle) {
-        obstacle = common_obstacle();
+        auto use = std::make_unique<NcclUse>(lanes_, workers_ != nullptr);
+        obstacle = common_obstacle(*use);
         if (!obstacle.empty()) return nullptr;
         const NcclComms::Id id = common_id(obstacle);
         if (!obstacle.empty()) return nullptr;
@@ -53,7 +54,7 @@ class NcclStart {
         for (const std::string &told : from_all(failure))
             if (!told.empty() && obstacle.empty()) obstacle = told;
         if (!obstacle.empty()) return nullptr;
-        return std::make_unique<Nccl>(lanes_, std::move(comms), first_replica(), replicas());
+        return std::make_unique<Nccl>(lanes_, std::move(use), std::move(comms), first_replica(), replicas());
     }
 
   private:
@@ -74,9 +75,10 @@ class NcclStart {
         return all;
     }
 
-    std::string common_obstacle() {
+    std::string common_obstacle(const NcclUse &use) {
         std::vector<std::string> seen;
-        const std::vector<std::string> offers = from_all(offer_of(lanes_, own_obstacle()));
+        const std::string own = own_obstacle();
+        const std::vector<std::string> offers = from_all(offer_of(lanes_, own.empty() ? use.obstacle() : own));
         for (std::size_t worker = 0; worker < offers.size(); ++worker) {
             std::string_view rest = offers[worker];
             const auto line = [&rest] {

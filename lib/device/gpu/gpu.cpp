@@ -148,8 +148,9 @@ void Gpu::scale(int32_t dtype, void *to, double factor, std::size_t elements) {
     given(physical_.api().scale(index(), dtype, to, factor, elements, stream()), "scaling");
 }
 
-void Gpu::squares(int32_t dtype, const void *from, std::size_t elements, double *sum) {
-    given(physical_.api().squares(index(), dtype, from, elements, sum, stream()), "adding up squares");
+void Gpu::squares(const std::vector<mdist_gpu_squares> &items) {
+    if (!items.empty())
+        given(physical_.api().squares(index(), items.data(), items.size(), stream()), "adding up squares");
 }
 
 void Gpu::finish() {

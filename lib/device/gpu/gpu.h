@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 namespace mdist {
 
@@ -45,7 +46,7 @@ class Gpu final : public Device {
     void scale(int32_t dtype, void *to, double factor, std::size_t elements) override;
     void finish() override;
     /// Like mdist_gpu_api::squares.
-    void squares(int32_t dtype, const void *from, std::size_t elements, double *sum);
+    void squares(const std::vector<mdist_gpu_squares> &items);
 
     PhysicalGpu &physical() const { return physical_; }
     mdist_gpu_stream *stream() const { return stream_->get(); }

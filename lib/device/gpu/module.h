@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* Changes with every change of this interface. A module with another number is refused. */
-#define MDIST_GPU_MODULE_ABI 1
+#define MDIST_GPU_MODULE_ABI 2
 /* The only symbol that a module exports: a mdist_gpu_module_fn. */
 #define MDIST_GPU_MODULE_SYMBOL "mdist_gpu_module"
 
@@ -79,6 +79,14 @@ typedef struct mdist_gpu_stretch {
     const void *from;
     uint64_t bytes;
 } mdist_gpu_stretch;
+
+/* One sum of squares of floating-point elements. `sum` is on the GPU. */
+typedef struct mdist_gpu_squares {
+    int32_t dtype;
+    const void *from;
+    uint64_t elements;
+    double *sum;
+} mdist_gpu_squares;
 
 typedef struct mdist_gpu_api {
     uint32_t kind_size; /* sizeof(mdist_gpu_api): checked in addition to the ABI number */
@@ -136,10 +144,9 @@ typedef struct mdist_gpu_api {
                   mdist_gpu_stream *stream);
     /* to[i] *= factor, for floating-point types. 16-bit types compute in float32 and round once. */
     int (*scale)(int32_t device, int32_t dtype, void *to, double factor, uint64_t elements, mdist_gpu_stream *stream);
-    /* Writes the sum of squares of floating-point elements to one double on the GPU. The order depends only on
-     * `elements`, so the same values always give the same bits. */
-    int (*squares)(int32_t device, int32_t dtype, const void *from, uint64_t elements, double *sum,
-                   mdist_gpu_stream *stream);
+    /* Writes many sums of squares in few launches. The order of each depends only on its `elements`, so the same values
+     * always give the same bits. */
+    int (*squares)(int32_t device, const mdist_gpu_squares *items, size_t count, mdist_gpu_stream *stream);
     /* Copies with a cast between floating-point types, times a factor: float32 gradients to bfloat16 and back. Computes
      * in float64 if one of the types is float64, otherwise in float32; then rounds once. NaNs are canonical. */
     int (*cast)(int32_t device, int32_t to_dtype, void *to, int32_t from_dtype, const void *from, double factor,

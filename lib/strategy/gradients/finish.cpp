@@ -111,16 +111,19 @@ void Gradients::add_squares(const Party &replica, Share &share, const GradientPl
     const uint32_t replicas = job_->replica_count();
     Gpu *const gpu = replica.device().gpu();
     const reduce::FloatEnvironment environment;
+    std::vector<mdist_gpu_squares> on_gpu; // of the whole bucket, for one call
     for (std::size_t b = bucket.first_block; b < bucket.last_block; ++b) {
         if (b % replicas != replica.id()) continue;
         const GradientPlan::Block &block = plan_.blocks()[b];
         const int32_t dtype = plan_.spec(block.gradient).dtype;
         const void *const data = data_of(share, block.gradient) + block.begin * dtype_size(dtype);
         if (gpu != nullptr)
-            gpu->squares(dtype, data, block.elements, static_cast<double *>(share.round.squares_on_gpu.get()) + b);
+            on_gpu.push_back(
+                {dtype, data, block.elements, static_cast<double *>(share.round.squares_on_gpu.get()) + b});
         else
             share.round.squares[b] = reduce::sum_of_squares(dtype, data, block.elements);
     }
+    if (gpu != nullptr) gpu->squares(on_gpu);
 }
 
 /// Exchanges the terms between all replicas, each added to zeros, and adds them up in their order.

@@ -2,6 +2,7 @@
 // Rounds: records ready gradients, keeps accumulated ones, and starts buckets. The end of a round is in finish.cpp.
 #include "strategy/gradients/gradients.h"
 
+#include "device/region.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
 #include "strategy/job/call_functions.h"
@@ -20,11 +21,21 @@ Gradients::Gradients(std::shared_ptr<Job> job, std::vector<GradientSpec> specs, 
 }
 
 void Gradients::make_shares() {
+    const uint32_t count = job_->local_replica_count();
+    former_.resize(std::max(former_.size(), shares_.size()));
+    for (std::size_t i = 0; i < shares_.size(); ++i)
+        former_[i] = {std::move(shares_[i]->gradients), std::move(shares_[i]->spare)};
     shares_.clear();
-    for (uint32_t local = 0; local < job_->local_replica_count(); ++local) {
+    for (uint32_t local = 0; local < count; ++local) {
         auto share = std::make_unique<Share>();
         const bool lent = plan_.options().lent;
-        if (!lent) share->gradients = job_->allocate_shared(local, plan_.bytes());
+        if (local < former_.size()) {
+            share->gradients = std::move(former_[local].gradients);
+            share->spare = std::move(former_[local].spare);
+            if (!lent) job_->device(local).zero(share->gradients.get(), plan_.bytes());
+        } else if (!lent) {
+            share->gradients = job_->allocate_shared(local, plan_.bytes());
+        }
         share->lent = std::make_unique<std::atomic<char *>[]>(plan_.count());
         share->data = std::make_unique<std::atomic<char *>[]>(plan_.count());
         for (std::size_t i = 0; !lent && i < plan_.count(); ++i)
@@ -39,6 +50,8 @@ void Gradients::make_shares() {
         share->round.started.reserve(plan_.buckets().size());
         shares_.push_back(std::move(share));
     }
+    for (std::size_t local = count; local < former_.size(); ++local)
+        if (former_[local].gradients) clear_pages(former_[local].gradients.get(), plan_.bytes());
 }
 
 void Gradients::check_index(std::size_t index) const {
@@ -124,9 +137,9 @@ void Gradients::accumulate(Party &replica) {
 
 void Gradients::need_not_ready(const Round &round, std::size_t index) const {
     if (round.ready[index])
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text(plan_.text(index),
-                           " is already ready in this round; call mdist_gradients_wait before the next round"))
+        throw Failure(
+            MDIST_ERR_FAILED_PRECONDITION,
+            text(plan_.text(index), " is already ready in this round; call mdist_gradients_wait before the next round"))
             .reason("ready_twice");
 }
 

@@ -72,7 +72,7 @@ class Gradients final : public Unfinished, public OfSpan, public std::enable_sha
         std::vector<std::shared_ptr<Operation>> started; // the first buckets' operations
         std::vector<double> squares;                     // by block
         Memory squares_on_gpu;                           // the same on a GPU, before they are copied to `squares`
-        std::vector<char> packed; // by buffer: whether it was packed
+        std::vector<char> packed;                        // by buffer: whether it was packed
 
         uint64_t rounds_before = 0;        // accumulated and not yet reduced
         uint64_t epoch = 0;                // failed runs of the group when the round opened
@@ -130,6 +130,12 @@ class Gradients final : public Unfinished, public OfSpan, public std::enable_sha
     const std::shared_ptr<Job> job_;
     const GradientPlan plan_;
     std::vector<std::unique_ptr<Share>> shares_; // by local replica
+    struct Former {
+        Memory gradients;
+        std::vector<Memory> spare;
+    };
+    /// By local replica, of those that the worker has no longer: the program may still have their addresses.
+    std::vector<Former> former_;
 };
 
 } // namespace mdist

@@ -63,11 +63,16 @@ Job::Job(const Config &config)
                      !elastic_.on()},
       spans_(Spans::even(1, local_replica_count())) {
     meeting_.emplace(std::max(local_replica_count(), 1u), config.duration_ns("communication.timeout"));
-    if (elastic_.on()) {
-        join_elastic(config);
-    } else {
-        make_team();
-        join(config);
+    try {
+        if (elastic_.on()) {
+            join_elastic(config);
+        } else {
+            make_team();
+            join(config);
+        }
+    } catch (...) {
+        meeting_->mail->leave(); // as in the destructor, which does not run
+        throw;
     }
 }
 

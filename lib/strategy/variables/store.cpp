@@ -100,7 +100,7 @@ std::shared_ptr<Variable> VariableStore::find(const void *address, uint32_t &loc
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     const std::lock_guard lock(mutex_);
     for (const auto &[dtype, arena] : arenas_) {
-        for (local = 0; local < arena.regions.size(); ++local) {
+        for (local = 0; local < devices_.size() && local < arena.regions.size(); ++local) {
             const auto base = reinterpret_cast<std::uintptr_t>(arena.regions[local]->base());
             if (at < base || at - base >= arena.layout.used()) continue;
             const auto behind = arena.occupants.upper_bound(at - base);
@@ -182,11 +182,10 @@ void VariableStore::span_changed(std::vector<std::shared_ptr<Device>> devices) {
     scratch_.resize(devices_.size());
     cached_reads_.clear();
     for (auto &[dtype, arena] : arenas_) {
-        if (arena.regions.size() > devices_.size()) arena.regions.resize(devices_.size());
-        while (arena.regions.size() < devices_.size()) {
-            arena.regions.push_back(std::make_unique<Region>(source_));
-            arena.regions.back()->commit(arena.layout.used());
-        }
+        // The program may still have addresses of regions that are not used now, so they stay.
+        for (std::size_t i = devices_.size(); i < arena.regions.size(); ++i) arena.regions[i]->clear();
+        while (arena.regions.size() < devices_.size()) arena.regions.push_back(std::make_unique<Region>(source_));
+        for (std::size_t i = 0; i < devices_.size(); ++i) arena.regions[i]->commit(arena.layout.used());
     }
 }
 

@@ -89,7 +89,7 @@ func (p Preparation) Barrier() (*Call, error) {
 	return p.create(C.mdistgo_description{kind: C.MDIST_CALL_BARRIER}, nil, nil)
 }
 
-func (p Preparation) id() int { return p.strategy.Worker()*p.strategy.LocalReplicaCount() + p.local }
+func (p Preparation) id() int { return p.strategy.firstReplicaID() + p.local }
 
 func (p Preparation) rooted(kind C.int32_t, op ReduceOp, root int, inputs, outputs []Buffer) (*Call, error) {
 	number, err := index("root", root)

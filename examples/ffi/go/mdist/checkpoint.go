@@ -13,8 +13,9 @@ const Latest uint64 = C.MDIST_LATEST
 // Checkpoint saves variables and texts in files, and restores them, with any number of workers and replicas. The files
 // are safetensors. Its methods are for outside of steps; all workers call them together.
 type Checkpoint struct {
-	handle   *C.mdist_checkpoint_t
-	strategy *Strategy
+	handle    *C.mdist_checkpoint_t
+	strategy  *Strategy
+	iterators []*Iterator
 }
 
 // NewCheckpoint makes a checkpoint without variables and texts. The newest keep files stay in the folder; 0: all do.
@@ -52,6 +53,23 @@ func (c *Checkpoint) Add(name string, v *Variable) error {
 	err := check(C.mdist_checkpoint_add(c.handle, text, v.handle, &story), &story)
 	runtime.KeepAlive(c)
 	runtime.KeepAlive(v)
+	return err
+}
+
+// AddIterator adds an iterator, which the checkpoint keeps: its position is saved and restored. No other call may use it
+// during a save or restore.
+func (c *Checkpoint) AddIterator(name string, iterator *Iterator) error {
+	text, err := cText("the name", name)
+	if err != nil {
+		return err
+	}
+	defer freeText(text)
+	var story *C.mdist_error_t
+	err = check(C.mdist_checkpoint_add_iterator(c.handle, text, iterator.handle, &story), &story)
+	runtime.KeepAlive(iterator)
+	if err == nil {
+		c.iterators = append(c.iterators, iterator)
+	}
 	return err
 }
 
@@ -105,7 +123,19 @@ func (c *Checkpoint) restore(number uint64, partial C.int32_t) (uint64, error) {
 	var restored C.uint64_t
 	var story *C.mdist_error_t
 	err := check(C.mdistgo_checkpoint_restore(c.handle, C.uint64_t(number), partial, &restored, &story), &story)
-	return uint64(restored), err
+	var causes failures
+	for _, iterator := range c.iterators { // whose map functions may have been called
+		causes.lookIn(iterator.failures)
+	}
+	return uint64(restored), causes.explain(err)
+}
+
+// Clear removes all checkpoints from the folder: the training is done, and the next one is to begin anew. All workers call
+// it.
+func (c *Checkpoint) Clear() error {
+	defer runtime.KeepAlive(c)
+	var story *C.mdist_error_t
+	return check(C.mdist_checkpoint_clear(c.handle, nil, &story), &story)
 }
 
 // Close frees the checkpoint and lets go of its variables; files stay.

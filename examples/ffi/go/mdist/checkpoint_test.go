@@ -81,6 +81,28 @@ func TestADamagedCheckpointChangesNothing(t *testing.T) {
 	}
 }
 
+func TestPositionsOfIteratorsAreRestoredAndAllFilesRemoved(t *testing.T) {
+	strategy := newStrategy(2)
+	defer strategy.Close()
+	folder := t.TempDir()
+	numbers := must(mdist.NewRange(0, 9, 1))
+	first, second := must(numbers.Iterate()), must(numbers.Iterate())
+	must(first.Next())
+	must(first.Next())
+	saved, restored := must(strategy.NewCheckpoint(folder, 0)), must(strategy.NewCheckpoint(folder, 0))
+	succeeds(t, saved.AddIterator("rows", first))
+	succeeds(t, saved.Save(4))
+	succeeds(t, restored.AddIterator("rows", second))
+	equal(t, "the number", must(restored.Restore(mdist.Latest)), uint64(4))
+	equal(t, "the position", content[int64](must(second.Next())[0], 0), []int64{2})
+	succeeds(t, restored.Clear())
+	if _, err := restored.Restore(mdist.Latest); !errors.Is(err, mdist.ErrNotFound) {
+		t.Errorf("found %v", err)
+	}
+	equal(t, "a feature that nobody has", mdist.Has("magic"), false)
+	equal(t, "the version", mdist.Version() >= 200, true)
+}
+
 func TestAnAnnouncementEndsTheProgramAtTheNextCheck(t *testing.T) {
 	strategy := newStrategy(2)
 	for _, expected := range [][]mdist.Verdict{{mdist.SaveAndEnd}, {mdist.SaveAndOn, mdist.GoOn}} {

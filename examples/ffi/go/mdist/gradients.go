@@ -141,8 +141,8 @@ func (g *Gradients) create(s *Strategy, options GradientsOptions, list []C.mdist
 // Count returns how many gradients there are.
 func (g *Gradients) Count() int { return g.count }
 
-// Tensor describes a gradient of a local replica. Its memory never moves. Write it until it is ready, and again after
-// the wait.
+// Tensor describes a gradient of a local replica. Its memory moves only with Strategy.Regroup. Write it until it is ready,
+// and again after the wait.
 func (g *Gradients) Tensor(local, number int) (Tensor, error) {
 	replica, err := index("local", local)
 	if err != nil {

@@ -377,3 +377,16 @@ mdist_status_t mdistgo_update_register(mdist_strategy_t *strategy, const char *n
                                        mdist_error_t **error) {
     return mdist_update_register(strategy, name, named_update, (void *)state, error);
 }
+
+static int32_t save(uint32_t replica_id, void *to, size_t bytes, void *user_data) {
+    return mdistgoBlob(1, replica_id, to, bytes, (uintptr_t)user_data);
+}
+
+static int32_t restore(uint32_t replica_id, const void *from, size_t bytes, void *user_data) {
+    return mdistgoBlob(0, replica_id, (void *)from, bytes, (uintptr_t)user_data);
+}
+
+mdist_status_t mdistgo_blob_create(mdist_strategy_t *strategy, const char *name, size_t bytes, uintptr_t functions,
+                                   mdist_blob_t **out, mdist_error_t **error) {
+    return mdist_blob_create(strategy, name, bytes, save, restore, (void *)functions, NULL, out, error);
+}

@@ -174,3 +174,5 @@ mdist_status_t mdistgo_step_register(mdist_strategy_t *strategy, const char *nam
                                      mdist_error_t **error);
 mdist_status_t mdistgo_update_register(mdist_strategy_t *strategy, const char *name, uintptr_t update,
                                        mdist_error_t **error);
+mdist_status_t mdistgo_blob_create(mdist_strategy_t *strategy, const char *name, size_t bytes, uintptr_t functions,
+                                   mdist_blob_t **out, mdist_error_t **error);

@@ -16,9 +16,9 @@ type Strategy struct {
 	handle    *C.mdist_strategy_t
 	lock      sync.Mutex                       // never held during a call into C
 	variables map[*C.mdist_variable_t]struct{} // those that nobody closed
-	named     []uintptr                        // functions by name, in lasting
+	named     []uintptr                        // functions by name and those of blobs, in lasting
 
-	namedFailures failures
+	namedFailures, blobFailures failures
 }
 
 // NewStrategy creates a strategy from a config, or from the environment if that is nil.

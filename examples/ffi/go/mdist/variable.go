@@ -130,8 +130,8 @@ func (v *Variable) Name() string {
 	return C.GoString(C.mdist_variable_name(v.handle))
 }
 
-// Tensor describes the copy of a local replica. Its memory never moves; read and write it as you like, from one
-// goroutine at a time.
+// Tensor describes the copy of a local replica. Its memory moves only with Strategy.Regroup; read and write it as you
+// like, from one goroutine at a time.
 func (v *Variable) Tensor(local int) (Tensor, error) {
 	number, err := index("local", local)
 	if err != nil {

@@ -8,7 +8,8 @@ Mirrored training: one copy of the model per replica, kept equal, by the C libra
         all_reduce!(replica, Mdist.SUM, x)      # x is [10] on all four
     end
 
-A step runs as one Julia task per replica. The library calls nothing of Julia, on no thread: see `run` and `Work`.
+A step runs as one Julia task per replica. The library calls nothing of Julia from
+its own threads: see `run` and `Work`.
 
 Numbers of replicas count from 0, as in the library and its messages; positions in Julia's collections from 1. Julia's
 arrays are column-major and the library's tensors row-major, so shapes are reversed: a batch of 64 images of 784 pixels
@@ -59,6 +60,7 @@ include("run.jl")
 include("reduce.jl")
 include("checkpoint.jl")
 include("preemption.jl")
+include("elastic.jl")
 
 function __init__()
     # What is loaded already is found by its soname from then on, so that this decides which file libmdist.so.1 is.

@@ -117,8 +117,8 @@ end
     tensor(gradients, local_replica, index)
     tensor(gradients, replica, index)
 
-Gradient `index`, counted from 1, of a local replica as an array over its own memory, which never moves. Write it until
-it is ready, and again after the wait.
+Gradient `index`, counted from 1, of a local replica as an array over its own memory, which moves only with
+`Mdist.regroup`. Write it until it is ready, and again after the wait.
 """
 tensor(gradients::Gradients, local_replica::Integer, index::Integer) =
     LibraryArray(described(gradients, local_replica, index), gradients)

@@ -5,6 +5,7 @@
 const libmdist = "libmdist.so.1"
 
 # Handles. Nobody looks inside; types of their own keep them apart.
+mutable struct mdist_blob_t end
 mutable struct mdist_call_t end
 mutable struct mdist_checkpoint_t end
 mutable struct mdist_config_t end
@@ -103,6 +104,16 @@ struct mdist_preemption_options_t
     struct_size::UInt32
     flags::UInt32
     grace_ns::UInt64
+end
+
+struct mdist_change_t
+    struct_size::UInt32
+    generation::UInt32
+    step::UInt64
+    worker::UInt32
+    worker_count::UInt32
+    first_replica_id::UInt32
+    local_replica_count::UInt32
 end
 
 struct mdist_gradients_options_t

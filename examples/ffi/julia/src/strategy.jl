@@ -8,7 +8,8 @@ the pairs, and has no threads in the library, which `run` doesn't need. One call
 """
 mutable struct Strategy <: Handle
     handle::Ptr{mdist_strategy_t}
-    Strategy(handle::Ptr{mdist_strategy_t}) = finalizer(destroy, new(handle))::Strategy
+    blobs::Vector{Any} # those that nobody closed
+    Strategy(handle::Ptr{mdist_strategy_t}) = finalizer(destroy, new(handle, []))::Strategy
 end
 
 destroy(strategy::Strategy) = @ccall libmdist.mdist_strategy_destroy(strategy::Ptr{mdist_strategy_t})::Cvoid

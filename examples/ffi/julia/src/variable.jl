@@ -65,8 +65,8 @@ name(variable::Variable) =
     tensor(variable, local_replica)
     tensor(variable, replica)
 
-The copy of a local replica as an array over its own memory, which never moves: read and write it from one thread at a
-time. That copies stay equal is up to you then: equal inputs, equal arithmetic.
+The copy of a local replica as an array over its own memory, which moves only with `Mdist.regroup`: read and write it from
+one thread at a time. That copies stay equal is up to you then: equal inputs, equal arithmetic.
 """
 function tensor(variable::Variable{T,N}, local_replica::Integer) where {T,N}
     return LibraryArray{T,N}(described(variable, local_replica), variable)

@@ -20,6 +20,7 @@ end
     include("values.jl")
     include("structures.jl")
     include("errors.jl")
+    include("elastic.jl")
     include("gradients.jl")
     include("groups.jl")
     include("input.jl")

@@ -51,6 +51,7 @@ from .config import Config
 from .context import current_replica, current_strategy, set_default_strategy
 from .datasets import Dataset
 from .dlpack import from_dlpack
+from .elastic import Blob, Regrouped
 from .errors import Error, _call
 from .gpu import Gpus, copy, gpus
 from .gradients import Gradients, Reduced
@@ -74,9 +75,9 @@ from .work import Work
 Error.__module__ = __name__  # tracebacks say mdist.Error
 
 __all__ = [
-    *_abi_names, "Call", "Checkpoint", "Config", "Dataset", "Dense", "Error", "GpuArray", "Gpus", "Gradients", "Group",
-    "InputPipeline", "Iterator", "Loop", "Operator", "Preemption", "Prepared", "RecordWriter", "Reduced", "Replica",
-    "Run", "Strategy", "Typed", "Value", "Variable", "Work", "__version__", "alloc", "alloc_pinned", "copy", "current_replica", "current_strategy",
-    "from_dlpack", "gpus", "has", "latest_checkpoint", "log_set_level", "log_set_sink", "set_default_strategy",
-    "typing", "version",
+    *_abi_names, "Blob", "Call", "Checkpoint", "Config", "Dataset", "Dense", "Error", "GpuArray", "Gpus", "Gradients",
+    "Group", "InputPipeline", "Iterator", "Loop", "Operator", "Preemption", "Prepared", "RecordWriter", "Reduced",
+    "Regrouped", "Replica", "Run", "Strategy", "Typed", "Value", "Variable", "Work", "__version__", "alloc",
+    "alloc_pinned", "copy", "current_replica", "current_strategy", "from_dlpack", "gpus", "has", "latest_checkpoint",
+    "log_set_level", "log_set_sink", "set_default_strategy", "typing", "version",
 ]

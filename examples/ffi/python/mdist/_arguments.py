@@ -66,6 +66,13 @@ def _whole(number):
     return whole
 
 
+def _function(given, form):
+    if not callable(given):
+        raise TypeError(f"{_kind(given)} {given!r:.60} is no function {form}; pass the function itself, without calling "
+                        "it")
+    return given
+
+
 def _handles(owned):
     return (c_void_p * len(owned))(*(one._handle for one in owned))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import weakref
 from typing import Any
-from typing import Any
 
 from ._abi import FreeFn
 

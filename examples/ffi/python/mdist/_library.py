@@ -46,7 +46,8 @@ def _load() -> ctypes.CDLL:
             return _declared(ctypes.CDLL(name), name)
         except OSError as error:
             tried.append(str(error))
-    raise ImportError(f"{'; '.join(tried)}. Set MDIST_LIBRARY to the path of {_SONAME}")
+    raise ImportError(f"cannot load libmdist ({'; '.join(tried)}). Install it, or set MDIST_LIBRARY to the path of "
+                      f"{_SONAME}, which is in the folder lib of a build folder")
 
 
 def _declared(library: ctypes.CDLL, name: str) -> ctypes.CDLL:

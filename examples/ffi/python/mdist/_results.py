@@ -16,6 +16,6 @@ def _checked(returned, count):
         return [None] * count
     found = [returned] if count == 1 or not _is_tree(returned) or isinstance(returned, dict) else returned
     if len(found) != count:
-        raise TypeError(f"returned {len(found)} results, where results={count} was said; say how many there are, or "
-                        "return None")
+        raise TypeError(f"returned {len(found)} result{'' if len(found) == 1 else 's'}, but the call has "
+                        f"results={count}; pass results={len(found)}, or return None")
     return found

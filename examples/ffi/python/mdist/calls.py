@@ -56,7 +56,7 @@ class Prepared(Collectives):
     @property
     def id(self) -> int:
         """The replica's number in the job, from 0."""
-        return self._strategy.worker * self._strategy.local_replica_count + self._local
+        return self._strategy._first_replica_id() + self._local
 
     @property
     def count(self) -> int:

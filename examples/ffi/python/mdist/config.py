@@ -15,12 +15,15 @@ from .errors import _call, _new, _text
 class Config(_Destroyable):
     """String keys that decide devices, executor and limits: Config({"communication.timeout": "30s"}, devices="cpu*2").
 
-    Reads and takes keys like a dict. An empty one does not look at the environment; load_environment() does.
+    Reads and takes keys like a dict. Lists are joined with commas: devices=["cpu:0", "cpu:1"]. An empty one does not look
+    at the environment; load_environment() does.
     """
 
     _destroy = _lib.mdist_config_destroy
 
     def __init__(self, keys: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), **more: Any) -> None:
+        if isinstance(keys, str):
+            raise TypeError(f"{keys!r} is no dict of keys; did you mean devices={keys!r}?")
         super().__init__(_new(_lib.mdist_config_create))
         self._lock = threading.Lock()  # the library does not check that one thread at a time uses it
         for key, value in {**dict(keys), **more}.items():
@@ -28,7 +31,8 @@ class Config(_Destroyable):
 
     def __setitem__(self, key: str, value: Any) -> None:
         with self._lock:
-            _call(_lib.mdist_config_set, self._handle, _name(key), str(value).encode())
+            text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+            _call(_lib.mdist_config_set, self._handle, _name(key), text.encode())
 
     def __getitem__(self, key: str) -> str:
         with self._lock:

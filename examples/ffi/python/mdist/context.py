@@ -7,7 +7,7 @@ import weakref
 from ._arguments import _handle
 from ._library import _lib
 from ._registry import _replicas, _strategies
-from .errors import _call, _new
+from .errors import _Failures, _call, _new
 from .replica import Replica
 from .runs import Run
 from .strategy import Strategy
@@ -21,6 +21,7 @@ def _strategy(handle):
     if known is None:  # the library's own
         known = Strategy.__new__(Strategy)
         known._handle, known._finalizer, known._variables = handle, lambda: None, weakref.WeakValueDictionary()
+        known._named_failures, known._blobs, known._blob_failures = _Failures(), [], _Failures()
     return known
 
 

@@ -106,8 +106,8 @@ class Gradients(_Held):
         return tensor
 
     def numpy(self, local_replica: int, index: int) -> Any:
-        """The memory of gradient `index` of a local replica, to read and write. It never moves. Write it until it is
-        ready, and again after the wait."""
+        """The memory of gradient `index` of a local replica, to read and write. It moves only with Strategy.regroup: take
+        it anew then. Write it until it is ready, and again after the wait."""
         _need_numpy()
         return _array(self._describe(local_replica, index), self, True)
 

@@ -8,7 +8,7 @@ from ctypes import byref, c_char_p, c_int32, c_uint32, c_void_p, cast
 from typing import Any, Callable, Iterator, Mapping, Sequence, TYPE_CHECKING
 
 from ._abi import Aggregation, Buffer, FetchFn, ReplicationMode, ShardPolicy, Status, Synchronization, Uneven
-from ._arguments import _count, _handle, _handles, _name, _op, _op_or_operator, _options
+from ._arguments import _count, _function, _handle, _handles, _name, _op, _op_or_operator, _options
 from ._calls import _CALLS, _FETCH, _Made, _VALUE
 from ._dtypes import _dtype
 from ._held import _Destroyable, _keep, _kept, _keys
@@ -21,6 +21,7 @@ from ._views import _seen
 from .calls import Prepared
 from .config import Config
 from .datasets import Dataset
+from .elastic import Elastic
 from .errors import Error, _Failures, _call, _new, _or_none, _text
 from .input import InputPipeline, _DATASET, _MakeDataset, _input_options
 from .iterators import Iterator as DatasetIterator
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from .operators import Operator
 
 
-class Strategy(_Destroyable, Naming):
+class Strategy(_Destroyable, Naming, Elastic):
     """This process's devices with a replica on each: Strategy(devices="cpu*4"), Strategy(config), or Strategy(), which
     asks the environment. A context manager; without `with` it goes when nobody can reach it any more."""
 
@@ -51,8 +52,15 @@ class Strategy(_Destroyable, Naming):
         super().__init__(_new(_lib.mdist_strategy_create, config and config._handle))
         _strategies[self._handle] = self
         self._named_failures = _Failures()
+        self._blobs, self._blob_failures = [], _Failures()
         # A WeakSet cannot be listed while other threads add to it.
         self._variables: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
+
+    def destroy(self) -> None:
+        """Gives the handle back now, and those of the blobs."""
+        for blob in [*self._blobs]:
+            blob.destroy()
+        super().destroy()
 
     def __enter__(self) -> Strategy:
         return self
@@ -85,6 +93,11 @@ class Strategy(_Destroyable, Naming):
         """Whether it is this worker that does what is done once for all: writes checkpoints, prints."""
         return bool(_lib.mdist_strategy_is_chief(self._handle))
 
+    def _first_replica_id(self) -> int:
+        """Of this worker. In elastic jobs the first workers may have one replica more than the others."""
+        each, more = divmod(self.replica_count, max(1, self.worker_count))
+        return self.worker * each + min(self.worker, more)
+
     def device(self, local_replica: int) -> str:
         """The device of a local replica: "cpu:0", "gpu:1"."""
         return _text(_lib.mdist_strategy_device, self._handle, local_replica)
@@ -112,7 +125,7 @@ class Strategy(_Destroyable, Naming):
         What steps return, `results` arrays (Nones are fine), comes back as that many Values. Arguments and results may
         be dicts and lists of arrays, nested: see Value.
         """
-        run = Run(self, step, arguments, results)
+        run = Run(self, _function(step, "step(replica, ...)"), arguments, results)
         key = _keep(run)
         try:
             return run.finish(_lib.mdist_run, self._handle, _STEP, key, _handles(run.arguments), len(arguments),
@@ -124,8 +137,8 @@ class Strategy(_Destroyable, Naming):
             timeout: float | None = None) -> Any:
         """Calls function(replica, element, *arrays) for elements 0 to count - 1, spread over all replicas of the job.
         Results are stacked: a row for each element of a replica."""
-        run = Run(self, function, arguments, results)
-        first, replicas = self.worker * self.local_replica_count, max(1, self.replica_count)
+        run = Run(self, _function(function, "function(replica, element, ...)"), arguments, results)
+        first, replicas = self._first_replica_id(), max(1, self.replica_count)
         due = sum(max(0, -((first + i - count) // replicas)) for i in range(self.local_replica_count))
         key = _keep(run)
         try:

@@ -10,6 +10,7 @@ from ._arguments import _handles
 from ._capsules import _Export, _Part
 from ._held import _FREE, _Held, _keep
 from ._library import _lib
+from ._numpy import numpy
 from ._tensors import _copied, _tensor
 from ._trees import _is_tree, _leaves, _tree
 from ._views import _flat, _need_numpy, _on_host, _place, _seen
@@ -49,6 +50,9 @@ class Value(_Held):
         kind. For reductions, and for Variable.assign, which leaves other rows alone."""
         indices, values = _value(indices), _value(values)
         return cls._of(_new(_lib.mdist_value_rows, indices._handle, values._handle))
+
+    def __repr__(self) -> str:
+        return f"<Value {self.kind.name.lower()} of {len(self)}>"
 
     @classmethod
     def _borrow(cls, handle):
@@ -134,6 +138,12 @@ class Value(_Held):
     def part(self, index: int) -> _Part:
         """One of its arrays, for the from_dlpack of another library, which shares the memory and must only read it."""
         return _Part(self, index)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if len(self) != 1:
+            raise TypeError(f"a value of {len(self)} arrays, one per local replica; value.numpy(i) is one of them")
+        _need_numpy()
+        return numpy.asarray(self.numpy(), dtype)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.part(0).__dlpack_device__()

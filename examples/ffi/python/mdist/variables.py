@@ -6,12 +6,15 @@ import ctypes
 from ctypes import byref, c_void_p
 from typing import Any, Callable
 
-from ._abi import Aggregation, Assign, Synchronization, Tensor, UpdateFn, VariableOptions
+from ._abi import Aggregation, Assign, Dtype, Synchronization, Tensor, UpdateFn, VariableOptions
 from ._arguments import _choice, _handle, _handles, _options
 from ._calls import _CALLS, _Calls
+from ._dtypes import _TYPES
 from ._held import _Held, _kept
 from ._library import _lib
+from ._numpy import numpy
 from ._results import _checked, _unlisted
+from ._tensors import _is_plain
 from ._views import _array, _flat, _need_numpy, _place, _seen
 from .errors import _call, _new
 from .values import Value, _given, _value
@@ -28,13 +31,17 @@ class Variable(_Held):
         """Its name, unique in its strategy."""
         return _lib.mdist_variable_name(self._handle).decode()
 
+    def __repr__(self) -> str:
+        return f"<Variable {self.name!r}>"
+
     def _describe(self, local_replica):
         tensor = Tensor()
         _call(_lib.mdist_variable_tensor, self._handle, local_replica, byref(tensor))
         return tensor
 
     def numpy(self, local_replica: int) -> Any:
-        """The copy itself, to read and write, from one thread at a time. It never moves."""
+        """The copy itself, to read and write, from one thread at a time. It moves only with Strategy.regroup: take it
+        anew then."""
         _need_numpy()
         return _array(self._describe(local_replica), self, True)
 
@@ -51,7 +58,10 @@ class Variable(_Held):
         return _seen(self._describe(local_replica), self, True)
 
     def assign(self, value: Any, assign: Assign | str = Assign.SET) -> None:
-        """Outside of steps, a Value or an array. In a step: Replica.assign."""
+        """Outside of steps, a Value, an array, or a list of numbers, which get the variable's dtype. In a step:
+        Replica.assign."""
+        if numpy and _is_plain(value):
+            value = _numbers(value, self._describe(0).dtype)
         value = _value(value)
         _call(_lib.mdist_variable_assign, self._handle, _choice(Assign, assign, "assignment"), value._handle)
 
@@ -64,6 +74,15 @@ class Variable(_Held):
         returns, `results` arrays, comes back as that many Values."""
         update = _Update(self, function, values, results)
         return update.make(self._copies, _lib.mdist_update, self._handle)
+
+
+def _numbers(numbers, dtype):
+    """Numbers as an array of that dtype; as they are if it cannot hold them."""
+    made = numpy.array(numbers)
+    if dtype == Dtype.BFLOAT16 or not numpy.can_cast(made.dtype, _TYPES[dtype][0], "same_kind"):
+        return numbers
+    converted = made.astype(_TYPES[dtype][0])
+    return converted if converted.dtype.kind == "f" or (converted == made).all() else numbers
 
 
 class _Update(_Calls):

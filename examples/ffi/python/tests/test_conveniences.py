@@ -231,6 +231,41 @@ class Words(WithStrategy):
         self.assertIn("is not C-contiguous", self.said(ValueError, lambda: self.strategy.variable_of(turned)))
 
 
+class Newcomers(WithStrategy):
+    """What people try first."""
+
+    def test_settings(self):
+        with self.assertRaisesRegex(TypeError, "'cpu\\*2' is no dict of keys; did you mean devices='cpu\\*2'?"):
+            mdist.Strategy("cpu*2")
+        with mdist.Strategy(devices=["cpu:0", "cpu:1"]) as strategy:
+            self.assertEqual(strategy.replica_count, 2)
+
+    def test_a_step_that_is_called_instead_of_passed(self):
+        for call in (self.strategy.run, lambda given: self.strategy.map(2, given)):
+            with self.assertRaisesRegex(TypeError, "int 3 is no function .*; pass the function itself, without calling it"):
+                call(3)
+
+    def test_numbers_are_assigned_in_the_type_of_the_variable(self):
+        weights = self.strategy.variable("weights", floats(0, 0))
+        weights.assign([1, 2.5])
+        self.assertEqual(weights.numpy(1).tolist(), [1, 2.5])
+        count = self.strategy.variable("count", np.array(0, np.int8))
+        count.assign(7)
+        self.assertEqual(count.numpy(0).tolist(), 7)
+        for wrong in 1.5, 1000:
+            with self.assertRaises(mdist.Error) as caught:
+                count.assign(wrong)
+            self.assertIn('variable "count" is int8', str(caught.exception))
+
+    def test_values_as_arrays(self):
+        self.assertEqual(np.asarray(mdist.Value(floats(1, 2))).tolist(), [1, 2])
+        self.assertEqual(float(np.sum(mdist.Value(np.array([1, 2])))), 3)
+        with self.assertRaisesRegex(TypeError, "a value of 2 arrays, one per local replica; value.numpy"):
+            np.asarray(self.strategy.per_replica(floats(1), floats(2)))
+        self.assertEqual(repr(self.strategy.variable("w", floats(1))), "<Variable 'w'>")
+        self.assertEqual(repr(mdist.Value(floats(1))), "<Value plain of 1>")
+
+
 class WithoutNumpy(unittest.TestCase):
     def test_lists_numbers_and_dlpack(self):
         from test_without_numpy import mdist as bare

@@ -158,7 +158,7 @@ class Installation(unittest.TestCase):
                                    LD_LIBRARY_PATH=os.environ.get("LD_LIBRARY_PATH", ""))
         self.assertEqual(found.stdout.split(), [mdist.__version__, str(target / "mdist" / "__init__.py")], found.stderr)
         found = self.run_installed(target, "import mdist", MDIST_LIBRARY="/nowhere/libmdist.so.1")
-        self.assertRegex(found.stderr, r"ImportError: /nowhere/libmdist.so.1: .*MDIST_LIBRARY")
+        self.assertRegex(found.stderr, r"ImportError: cannot load libmdist \(/nowhere/libmdist.so.1: .*MDIST_LIBRARY")
 
     def test_a_wheel_can_bring_the_library(self):
         done = pip("wheel", "--no-index", "--no-build-isolation", "--no-deps", f"--wheel-dir={self.folder}",

@@ -34,7 +34,7 @@ class Runs(WithStrategy):
             with self.assertRaises(mdist.Error) as caught:
                 self.strategy.run(lambda replica, value=returned: value, results=results)
             self.assertIsInstance(caught.exception.__cause__, TypeError)
-            self.assertIn(f"results={results} was said", str(caught.exception.__cause__))
+            self.assertIn(f"but the call has results={results};", str(caught.exception.__cause__))
 
     def test_a_replica_knows_its_place(self):
         places = {}

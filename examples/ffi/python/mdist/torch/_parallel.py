@@ -42,6 +42,8 @@ class DistributedDataParallel(torch.nn.Module):
       4 of 1, if the module computes the same in each (OMP_NUM_THREADS=1; no random numbers of PyTorch's one generator).
     - A failure on any replica is an mdist.Error on all others, which names it.
 
+    - In an elastic job, wrap the modules anew in the first step after each regroup. The last wrapper of a module counts.
+
     `replica`: what the step got; None in a process with dist.init_process_group("mdist"). If you make a run for each
     batch, set `model.replica = replica` at the beginning of each step.
     `op`: "mean" or "sum".
@@ -79,8 +81,8 @@ class DistributedDataParallel(torch.nn.Module):
         self._round = -1  # the backward pass that has begun to reduce
         self._copy_from_first([*module.parameters(), *module.buffers()])
         own = weakref.ref(self)
-        for index, (_, parameter) in enumerate(named):
-            parameter.register_post_accumulate_grad_hook(_hook(own, index))
+        _replace_hooks(module, [one.register_post_accumulate_grad_hook(_hook(own, index))
+                                for index, one in enumerate(self._trained)])
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
         """That of the module."""
@@ -169,6 +171,18 @@ def _hook(model: Any, index: int) -> Any:
         if wrapper is not None:
             wrapper._complete(index)
     return complete
+
+
+_hooks: weakref.WeakKeyDictionary[torch.nn.Module, list[Any]] = weakref.WeakKeyDictionary()
+
+
+def _replace_hooks(module: torch.nn.Module, hooks: list[Any]) -> None:
+    """A module has one wrapper. An earlier one may be alive (the traceback of an error has it), and must not reduce any
+    more."""
+    with _making:
+        earlier, _hooks[module] = _hooks.get(module, []), hooks
+    for hook in earlier:
+        hook.remove()
 
 
 def _place(replica: Replica | None) -> tuple[Replica, Any]:

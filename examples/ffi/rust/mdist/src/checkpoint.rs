@@ -110,6 +110,13 @@ impl Checkpoint {
         found(done.map(|()| restored))
     }
 
+    /// Removes all checkpoints from the folder: the training is done, and the next one is to begin
+    /// anew. All workers call it.
+    pub fn clear(&mut self) -> Result<()> {
+        // Safety: our handle.
+        call(|error| unsafe { sys::mdist_checkpoint_clear(self.raw(), ptr::null(), error) })
+    }
+
     fn raw(&self) -> *mut sys::mdist_checkpoint {
         self.raw.as_ptr()
     }

@@ -41,15 +41,15 @@ impl TensorRefMut<'_> {
 impl Variable {
     /// The copy of a local replica, to read, on the host or a GPU.
     pub fn tensor(&self, local_replica: u32) -> Result<TensorRef<'_>> {
-        let raw = self.describe(local_replica)?;
         let _locked = self.lock("read", local_replica, Lock::try_read)?;
+        let raw = self.describe(local_replica)?;
         Ok(TensorRef { raw, _locked })
     }
 
     /// The copy of a local replica, to read and write, on the host or a GPU.
     pub fn tensor_mut(&self, local_replica: u32) -> Result<TensorRefMut<'_>> {
-        let raw = self.describe(local_replica)?;
         let _locked = self.lock("written", local_replica, Lock::try_write)?;
+        let raw = self.describe(local_replica)?;
         Ok(TensorRefMut { raw, _locked })
     }
 }

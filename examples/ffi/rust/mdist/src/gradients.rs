@@ -112,7 +112,7 @@ pub struct Reduced {
 pub struct Gradients {
     raw: NonNull<sys::mdist_gradients>,
     count: usize,
-    slots: Box<[Mutex<Slot>]>,
+    slots: Box<[Mutex<Slot>]>, // by local replica; in an elastic job a worker may come to have all
     lent: ManuallyDrop<Vec<Lent>>, // by local replica, if the program lends the memory
 }
 
@@ -167,7 +167,7 @@ impl Strategy {
                 error,
             )
         })?;
-        let slots = (0..self.local_replica_count()).map(|_| Mutex::default());
+        let slots = (0..self.replica_count()).map(|_| Mutex::default());
         Ok(Gradients {
             raw: NonNull::new(raw).expect("a call that succeeds gives gradients"),
             count: like.len(),
@@ -202,7 +202,7 @@ impl Strategy {
             let (strategy, tensors) = (self.raw(), tensors.as_ptr());
             sys::mdist_gradients_create_lent(strategy, tensors, count, out, &options, error)
         })?;
-        let slots = (0..replicas).map(|_| Mutex::default());
+        let slots = (0..self.replica_count()).map(|_| Mutex::default());
         let lent = arrays.into_iter().map(|one| Box::new(one) as Lent);
         Ok(Gradients {
             raw: NonNull::new(raw).expect("a call that succeeds gives gradients"),
@@ -242,7 +242,11 @@ impl Gradients {
             let (raw, tensors, count) = (self.raw.as_ptr(), tensors.as_ptr(), tensors.len());
             sys::mdist_gradients_lend(raw, local_replica, tensors, count, error)
         })?;
-        self.lent[local_replica as usize] = Box::new(arrays);
+        let place = local_replica as usize;
+        if self.lent.len() <= place {
+            self.lent.resize_with(place + 1, || Box::new(())); // of replicas that came with a regroup
+        }
+        self.lent[place] = Box::new(arrays);
         Ok(())
     }
 

@@ -16,6 +16,7 @@ use crate::replica::Replica;
 use crate::run::{Run, Shared};
 use crate::tensor::{Tensor, TensorMut};
 use crate::update::Passed;
+use crate::variable::Of;
 use crate::{Strategy, Value, Variable};
 
 /// What a strategy keeps for its names: the closures, as long as it lives, and what is under way.
@@ -35,16 +36,16 @@ impl Runs {
     }
 
     /// Of a run that this object has not begun, nothing is known.
-    fn innermost(&self, local_replica_count: u32) -> Arc<Shared> {
+    fn innermost(&self, of: Of) -> Arc<Shared> {
         let known = self.lock().last().cloned();
-        known.unwrap_or_else(|| Arc::new(Shared::with(local_replica_count)))
+        known.unwrap_or_else(|| Arc::new(Shared::with(of)))
     }
 }
 
 struct Function<F> {
     function: F,
     runs: Arc<Runs>,
-    local_replica_count: u32,
+    of: Of,
 }
 
 impl Strategy {
@@ -87,7 +88,7 @@ impl Strategy {
         let mut kept = Box::new(Function {
             function,
             runs: self.named.runs.clone(),
-            local_replica_count: self.local_replica_count(),
+            of: self.of(),
         });
         let data = &mut *kept as *mut Function<F> as *mut c_void;
         call(|error| make_call(name.as_ptr().cast(), data, error))?;
@@ -181,7 +182,7 @@ where
     F: Fn(&Replica<'_>) -> StepResult + Send + Sync + 'static,
 {
     let named = &*(user_data as *const Function<F>);
-    let shared = named.runs.innermost(named.local_replica_count);
+    let shared = named.runs.innermost(named.of);
     let result = catch(|| (named.function)(&Replica::new(replica, &shared)?));
     shared.causes.code_of(result)
 }
@@ -203,7 +204,7 @@ where
         + 'static,
 {
     let named = &*(user_data as *const Function<F>);
-    let shared = named.runs.innermost(named.local_replica_count);
+    let shared = named.runs.innermost(named.of);
     let passed = Passed {
         local_replica,
         copy,

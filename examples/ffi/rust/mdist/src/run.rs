@@ -13,7 +13,7 @@ use mdist_sys as sys;
 use crate::cause::{catch, Causes};
 use crate::error::{call, Error, Result, StepResult};
 use crate::replica::Replica;
-use crate::variable::Variable;
+use crate::variable::{Of, Variable};
 use crate::{Strategy, Value};
 
 /// What a run takes and gives beside its step: `Run::new().arguments(&batch).results(1)`.
@@ -76,7 +76,7 @@ impl<'a> Run<'a> {
 
 /// What all replicas of one run have in common.
 pub(crate) struct Shared {
-    pub local_replica_count: u32,
+    pub of: Of,
     pub causes: Causes,
     /// Made in the step; kept until the run ends, so that every replica finds them.
     pub variables: Mutex<Vec<Variable>>,
@@ -86,12 +86,12 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub fn new(strategy: &Strategy) -> Shared {
-        Shared::with(strategy.local_replica_count())
+        Shared::with(strategy.of())
     }
 
-    pub fn with(local_replica_count: u32) -> Shared {
+    pub fn with(of: Of) -> Shared {
         Shared {
-            local_replica_count,
+            of,
             causes: Causes::default(),
             variables: Mutex::default(),
             alive: Arc::default(),

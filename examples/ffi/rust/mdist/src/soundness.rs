@@ -233,3 +233,12 @@ fn an_operator_shares_what_is_not_sync() {}
 /// }
 /// ```
 fn a_prepared_call_writes_what_is_read() {}
+
+/// ```compile_fail,E0502
+/// fn regroup(mut strategy: mdist::Strategy) {
+///     let open = strategy.begin(mdist::Run::new()).unwrap();
+///     let _ = strategy.regroup();
+///     let _ = open.enter(0);
+/// }
+/// ```
+fn a_job_regroups_while_a_run_is_open() {}

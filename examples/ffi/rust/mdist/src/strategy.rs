@@ -4,10 +4,12 @@
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 
 use mdist_sys as sys;
 
 use crate::buffer::BuffersMut;
+use crate::cause::Causes;
 use crate::config::{c_string, read_text};
 use crate::dataset::Dataset;
 use crate::error::{call, make, Error, Result};
@@ -55,6 +57,7 @@ impl Op {
 pub struct Strategy {
     raw: NonNull<sys::mdist_strategy>,
     pub(crate) named: Names, // dropped after the handle
+    pub(crate) blobs: Arc<Causes>,
 }
 
 // Safety: any thread; "one at a time per strategy" is checked by the library, and a second call is
@@ -79,6 +82,7 @@ impl Strategy {
         Ok(Strategy {
             raw: NonNull::new(handle).expect("a call that succeeds gives a strategy"),
             named: Names::default(),
+            blobs: Arc::default(),
         })
     }
 
@@ -293,8 +297,22 @@ impl Lent {
     pub fn new(handle: *mut sys::mdist_strategy) -> Option<Lent> {
         NonNull::new(handle).map(|raw| {
             let named = Names::default();
-            Lent(ManuallyDrop::new(Strategy { raw, named }))
+            Lent(ManuallyDrop::new(Strategy {
+                raw,
+                named,
+                blobs: Arc::default(),
+            }))
         })
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // Safety: what is this object's own, once. The handle is not.
+        unsafe {
+            ptr::drop_in_place(&mut self.0.named);
+            ptr::drop_in_place(&mut self.0.blobs);
+        }
     }
 }
 

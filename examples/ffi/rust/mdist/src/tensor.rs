@@ -266,6 +266,9 @@ pub(crate) fn checked_data<T: Element>(raw: &sys::mdist_tensor) -> Result<*mut T
     if elements_of(raw) == 0 {
         return Ok(std::ptr::NonNull::dangling().as_ptr());
     }
+    if raw.data.is_null() {
+        return refuse("the tensor has no memory; lend gradients again after a regroup".to_string());
+    }
     if raw.data as usize % std::mem::align_of::<T>() != 0 {
         return refuse(format!(
             "the tensor's address {:p} is not aligned for {dtype}",

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::mem;
 use std::ptr::{self, NonNull};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use mdist_sys as sys;
 
@@ -120,11 +120,50 @@ pub(crate) struct Handle {
 unsafe impl Send for Handle {}
 unsafe impl Sync for Handle {}
 
-/// Locks by the address of copy 0. Several handles of one variable must share what guards the copies.
-static KNOWN: Mutex<Vec<(usize, Weak<[Lock]>)>> = Mutex::new(Vec::new());
+/// Whose a variable is.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Of {
+    strategy: usize, // its handle
+    /// Of the job: in an elastic job a worker may come to have all.
+    replica_count: u32,
+}
 
-fn locks_of(raw: NonNull<sys::mdist_variable>, local_replica_count: u32) -> Arc<[Lock]> {
-    let made = || -> Arc<[Lock]> { (0..local_replica_count).map(|_| Lock::default()).collect() };
+impl Of {
+    fn raw(self) -> *mut sys::mdist_strategy {
+        self.strategy as *mut sys::mdist_strategy
+    }
+}
+
+impl Strategy {
+    pub(crate) fn of(&self) -> Of {
+        Of {
+            strategy: self.raw() as usize,
+            replica_count: self.replica_count(),
+        }
+    }
+}
+
+struct Known {
+    of: Of,
+    address: usize, // of copy 0
+    locks: Weak<[Lock]>,
+}
+
+/// Several handles of one variable must share what guards the copies.
+static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+
+fn known() -> MutexGuard<'static, Vec<Known>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The locks of all variables of a strategy.
+pub(crate) fn all_locks(of: Of) -> Vec<Arc<[Lock]>> {
+    let mine = |one: &Known| if one.of == of { one.locks.upgrade() } else { None };
+    known().iter().filter_map(mine).collect()
+}
+
+fn locks_of(raw: NonNull<sys::mdist_variable>, of: Of) -> Arc<[Lock]> {
+    let made = || -> Arc<[Lock]> { (0..of.replica_count).map(|_| Lock::default()).collect() };
     let mut copy = tensor::no_tensor();
     // Safety: our handle.
     let described =
@@ -133,17 +172,18 @@ fn locks_of(raw: NonNull<sys::mdist_variable>, local_replica_count: u32) -> Arc<
         return made(); // nothing to guard
     }
     let address = copy.data as usize;
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    known.retain(|(_, locks)| locks.strong_count() != 0);
-    if let Some(locks) = known
-        .iter()
-        .find(|(other, _)| *other == address)
-        .and_then(|(_, locks)| locks.upgrade())
-    {
+    let mut known = known();
+    known.retain(|one| one.locks.strong_count() != 0);
+    let same = known.iter().find(|one| one.address == address);
+    if let Some(locks) = same.and_then(|one| one.locks.upgrade()) {
         return locks;
     }
     let locks = made();
-    known.push((address, Arc::downgrade(&locks)));
+    known.push(Known {
+        of,
+        address,
+        locks: Arc::downgrade(&locks),
+    });
     locks
 }
 
@@ -196,7 +236,7 @@ impl Strategy {
         let raw = make(|out, error| unsafe {
             sys::mdist_variable_create(self.raw(), name.as_ptr(), initial, out, &options, error)
         })?;
-        Ok(Variable::own(raw, self.local_replica_count()))
+        Ok(Variable::own(raw, self.of()))
     }
 }
 
@@ -208,28 +248,26 @@ impl Strategy {
         let raw = make(|out, error| unsafe {
             sys::mdist_variable_find(self.raw(), name.as_ptr(), out, error)
         })?;
-        Ok(Variable::own(raw, self.local_replica_count()))
+        Ok(Variable::own(raw, self.of()))
     }
 }
 
 impl Replica<'_> {
     /// Finds a variable by its name, whoever made it.
     pub fn find_variable(&self, name: &str) -> Result<Variable> {
-        let mut strategy = ptr::null_mut();
-        let name = c_string(name, "mdist_variable_find")?;
+        let (name, of) = (c_string(name, "mdist_variable_find")?, self.shared().of);
         // Safety: the step's own strategy, as long as the step.
-        call(|error| unsafe { sys::mdist_current_strategy(&mut strategy, error) })?;
         let raw = make(|out, error| unsafe {
-            sys::mdist_variable_find(strategy, name.as_ptr(), out, error)
+            sys::mdist_variable_find(of.raw(), name.as_ptr(), out, error)
         })?;
-        Ok(Variable::own(raw, self.shared().local_replica_count))
+        Ok(Variable::own(raw, of))
     }
 }
 
 impl Variable {
-    fn own(raw: *mut sys::mdist_variable, local_replica_count: u32) -> Variable {
+    fn own(raw: *mut sys::mdist_variable, of: Of) -> Variable {
         let raw = NonNull::new(raw).expect("a call that succeeds gives a variable");
-        let locks = locks_of(raw, local_replica_count);
+        let locks = locks_of(raw, of);
         Variable(Arc::new(Handle { raw, locks }))
     }
 
@@ -244,19 +282,19 @@ impl Variable {
 
     /// The copy of a local replica, to read.
     pub fn copy<T: Element>(&self, local_replica: u32) -> Result<CopyRef<'_, T>> {
-        let (data, len) = self.memory::<T>(local_replica)?;
         let locked = self.lock("read", local_replica, Lock::try_read)?;
-        // Safety: the right to read this copy; its address never changes, and the borrow of self
-        // keeps it alive.
+        let (data, len) = self.memory::<T>(local_replica)?;
+        // Safety: the right to read this copy; its address changes only in regroup, which needs all
+        // locks, and the borrow of self keeps it alive.
         Ok(unsafe { CopyRef::new(data, len, locked) })
     }
 
     /// The copy of a local replica, to read and write. Keeping mirrored copies equal is up to you.
     pub fn copy_mut<T: Element>(&self, local_replica: u32) -> Result<CopyMut<'_, T>> {
-        let (data, len) = self.memory::<T>(local_replica)?;
         let locked = self.lock("written", local_replica, Lock::try_write)?;
-        // Safety: the right to write this copy; its address never changes, and the borrow of self
-        // keeps it alive.
+        let (data, len) = self.memory::<T>(local_replica)?;
+        // Safety: the right to write this copy; its address changes only in regroup, which needs all
+        // locks, and the borrow of self keeps it alive.
         Ok(unsafe { CopyMut::new(data, len, locked) })
     }
 
@@ -295,6 +333,9 @@ impl Variable {
         local_replica: u32,
         lock: impl Fn(&'v Lock) -> Option<Locked<'v>>,
     ) -> Result<Locked<'v>> {
+        if local_replica as usize >= self.0.locks.len() {
+            self.describe(local_replica)?; // says that there is none
+        }
         self.0.locks.get(local_replica as usize).and_then(lock).ok_or_else(|| {
             let sentence = format!(
                 "copy {local_replica} of variable \"{}\" cannot be {what} while somebody holds it; drop that first",
@@ -367,7 +408,7 @@ impl Replica<'_> {
         // Each replica has a handle of its own, but they must share what guards the copies: the
         // wrapper of whoever comes first serves all.
         let shared = self.shared();
-        let variable = Variable::own(raw, shared.local_replica_count);
+        let variable = Variable::own(raw, shared.of);
         let mut known = shared
             .variables
             .lock()

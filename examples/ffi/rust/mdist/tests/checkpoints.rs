@@ -119,6 +119,8 @@ fn nobody_may_hold_a_copy_meanwhile() {
     drop(read);
     assert_eq!(checkpoint.restore(None).unwrap(), Some(1));
     assert_eq!(weights.copy::<f32>(1).unwrap()[..], [1.0]);
+    checkpoint.clear().unwrap();
+    assert_eq!(checkpoint.restore(None).unwrap(), None);
 }
 
 #[test]

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// NcclUse: one strategy's use of NCCL on its cards, among all strategies of the process.
+//
+// NCCL's kernels wait for each other across cards. If the kernels of two strategies started in one order on one card,
+// and in another order on another, none of them would end. So each operation is given to all cards in one turn, and
+// waits there for the operations of earlier turns. This fixes the order within a process, but not among workers: two
+// strategies that both have other workers may not share a card. Any thread.
+#pragma once
+
+#include "comm/device/lanes.h"
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace mdist {
+
+class NcclUse {
+  public:
+    /// `has_workers`: whether the strategy's job has other workers.
+    NcclUse(Lanes &lanes, bool has_workers);
+    ~NcclUse();
+    NcclUse(const NcclUse &) = delete;
+    NcclUse &operator=(const NcclUse &) = delete;
+
+    /// Why the strategy may not use NCCL; "" if it may.
+    const std::string &obstacle() const { return obstacle_; }
+
+    /// A turn: while it exists, no other strategy of the process gives NCCL anything on these cards. With one card,
+    /// nothing can get out of order, and it does nothing.
+    class Turn {
+      public:
+        /// Waits for other turns. Has the lanes wait for what was given in them. Throws DEVICE, TIMEOUT.
+        Turn(NcclUse &use, uint64_t timeout_ns);
+        /// Call it after giving NCCL the operation. Throws DEVICE.
+        void mark();
+
+      private:
+        NcclUse &use_;
+        std::vector<std::unique_lock<std::timed_mutex>> locks_; // of the cards, in the order of their numbers
+    };
+
+  private:
+    struct Card;
+    struct Cards;
+
+    Lanes &lanes_;
+    const uint64_t number_; // of all uses in the process
+    const bool has_workers_;
+    std::vector<Card *> cards_; // by lane
+    std::string obstacle_;
+};
+
+} // namespace mdist
