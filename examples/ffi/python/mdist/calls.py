@@ -23,10 +23,11 @@ _RUN = _lib.mdist_call_run
 
 class Call:
     """A collective that is described once and runs many times, made by Strategy.prepare. It belongs to one local replica,
-    and may run in any of that replica's steps. It keeps its arrays, and reads and writes them each time."""
+    and may run in any of that replica's steps. It keeps its arrays, and reads and writes them each time. It keeps its
+    Operator, too."""
 
-    def __init__(self, handle: Any, views: list[Any], results: Any) -> None:
-        self._handle, self._views, self.results = handle, views, results
+    def __init__(self, handle: Any, views: list[Any], results: Any, op: Any = None) -> None:
+        self._handle, self._views, self.results, self._op = handle, views, results, op
         weakref.finalize(self, Call._destroy, handle, views)
 
     @staticmethod
@@ -48,7 +49,7 @@ class Call:
 
 class Prepared(Collectives):
     """The collectives of one local replica, to be prepared: its methods make a Call of what Replica's would do at once.
-    Arrays must be C-contiguous where they are written. There are no groups, operators or _start here: use Call.start."""
+    Arrays must be C-contiguous where they are written. There is no _start here: use Call.start."""
 
     def __init__(self, strategy: Strategy, local_replica: int) -> None:
         self._strategy, self._local = strategy, _count(local_replica)
@@ -81,4 +82,4 @@ class Prepared(Collectives):
             description.input_parts, description.output_parts = (cast(one, POINTER(c_uint64)) for one in buffers[1::2])
         handle = _new(_lib.mdist_call_create, self._strategy._handle, self._local, byref(description),
                       options=[_options(timeout, group)])
-        return Call(handle, _kept_views(operands), _written(operands, arrays))
+        return Call(handle, _kept_views(operands), _written(operands, arrays), keep)

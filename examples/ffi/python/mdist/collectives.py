@@ -49,7 +49,7 @@ class Collectives:
                    timeout: float | None = None, group: Group | None = None) -> Any:
         """Reduces arrays of one shape, element by element, over all replicas. `outputs` have the shapes of `inputs`.
         Error, status MISMATCH, if replicas differ in dtype, count or operation."""
-        return self._collective("all_reduce", [_op_or_operator(op)], _in_and_out(inputs, outputs), timeout, group)
+        return self._collective("all_reduce", [_op_or_operator(op)], _in_and_out(inputs, outputs), timeout, group, keep=op)
 
     def all_reduce_start(self, op: ReduceOp | Operator | str, inputs: Arrays, outputs: Arrays | None = None,
                          timeout: float | None = None, group: Group | None = None) -> Work:
@@ -81,7 +81,8 @@ class Collectives:
                        group: Group | None = None) -> Any:
         """Reduces arrays over all replicas and gives each replica its part, by id. Each input has `count` times the
         elements of its output: (count, *shape)."""
-        return self._collective("reduce_scatter", [_op_or_operator(op)], _in_and_out(inputs, outputs), timeout, group)
+        return self._collective("reduce_scatter", [_op_or_operator(op)], _in_and_out(inputs, outputs), timeout, group,
+                                keep=op)
 
     def reduce_scatter_start(self, op: ReduceOp | Operator | str, inputs: Arrays, outputs: Arrays,
                              timeout: float | None = None, group: Group | None = None) -> Work:
@@ -122,7 +123,7 @@ class Collectives:
                        timeout: float | None = None, group: Group | None = None) -> Any:
         """`outputs` are those of replica `root`; without, its inputs become the result."""
         return self._collective("reduce_to_root", [_op_or_operator(op), _count(root)], self._to(root, inputs, outputs),
-                                timeout, group)
+                                timeout, group, keep=op)
 
     def reduce_to_root_start(self, op: ReduceOp | Operator | str, root: int, inputs: Arrays, outputs: Arrays | None = None,
                              timeout: float | None = None, group: Group | None = None) -> Work:
