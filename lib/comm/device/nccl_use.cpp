@@ -8,16 +8,38 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <map>
+#include <mutex>
 
 namespace mdist {
 
 /// What NCCL does on one card.
 struct NcclUse::Card {
-    std::timed_mutex turn;              // guards `last` and `mark`
-    uint64_t last = 0;                  // the use whose operation was given last
+    uint64_t last = 0;                  // the use whose operation was given last; this and `mark` belong to the turn
     Event mark;                         // after it
     std::vector<uint64_t> with_workers; // uses of strategies with other workers; guarded by Cards::mutex
+
+    /// Returns false if others had the card all the time.
+    bool take(uint64_t timeout_ns) {
+        std::unique_lock lock(mutex_);
+        const std::chrono::nanoseconds limit(std::min<uint64_t>(timeout_ns, INT64_MAX / 4));
+        if (!left_.wait_for(lock, limit, [this] { return !taken_; })) return false;
+        taken_ = true;
+        return true;
+    }
+    void leave() noexcept {
+        {
+            const std::lock_guard lock(mutex_);
+            taken_ = false;
+        }
+        left_.notify_one();
+    }
+
+  private:
+    std::mutex mutex_; // not a std::timed_mutex: gcc 12's thread sanitizer does not see its timed lock
+    std::condition_variable left_;
+    bool taken_ = false;
 };
 
 struct NcclUse::Cards {
@@ -60,22 +82,36 @@ NcclUse::Turn::Turn(NcclUse &use, uint64_t timeout_ns) : use_(use) {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     const auto number = [&](std::size_t i) { return use_.lanes_.all()[i]->gpu().index(); };
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return number(a) < number(b); });
-    for (const std::size_t i : order) {
-        Card &card = *use_.cards_[i];
-        const uint64_t left = timeout_ns - std::min(timeout_ns, monotonic_clock().now_ns() - begin);
-        std::unique_lock lock(card.turn, std::defer_lock);
-        if (!lock.try_lock_for(std::chrono::nanoseconds(std::min<uint64_t>(left, INT64_MAX / 4))))
-            throw Failure(MDIST_ERR_TIMEOUT,
-                          text("gpu:", number(i), ": another strategy of this process has kept NCCL busy for ",
-                               timeout_ns / 1'000'000, " ms"))
-                .reason("nccl_timeout");
-        locks_.push_back(std::move(lock));
-        if (card.last != use_.number_) use_.lanes_.all()[i]->wait_for(card.mark);
+    taken_.reserve(order.size());
+    try {
+        for (const std::size_t i : order) {
+            Card &card = *use_.cards_[i];
+            const uint64_t left = timeout_ns - std::min(timeout_ns, monotonic_clock().now_ns() - begin);
+            if (!card.take(left))
+                throw Failure(MDIST_ERR_TIMEOUT,
+                              text("gpu:", number(i), ": another strategy of this process has kept NCCL busy for ",
+                                   timeout_ns / 1'000'000, " ms"))
+                    .reason("nccl_timeout");
+            taken_.push_back(&card);
+            if (card.last != use_.number_) use_.lanes_.all()[i]->wait_for(card.mark);
+        }
+    } catch (...) {
+        leave();
+        throw;
     }
 }
 
+NcclUse::Turn::~Turn() {
+    leave();
+}
+
+void NcclUse::Turn::leave() noexcept {
+    for (Card *const card : taken_) card->leave();
+    taken_.clear();
+}
+
 void NcclUse::Turn::mark() {
-    for (std::size_t i = 0; i < use_.cards_.size() && !locks_.empty(); ++i) {
+    for (std::size_t i = 0; i < use_.cards_.size() && !taken_.empty(); ++i) {
         use_.cards_[i]->mark = use_.lanes_.all()[i]->record();
         use_.cards_[i]->last = use_.number_;
     }

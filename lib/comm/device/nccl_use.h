@@ -10,13 +10,14 @@
 #include "comm/device/lanes.h"
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
 namespace mdist {
 
 class NcclUse {
+    struct Card;
+
   public:
     /// `has_workers`: whether the strategy's job has other workers.
     NcclUse(Lanes &lanes, bool has_workers);
@@ -33,16 +34,20 @@ class NcclUse {
       public:
         /// Waits for other turns. Has the lanes wait for what was given in them. Throws DEVICE, TIMEOUT.
         Turn(NcclUse &use, uint64_t timeout_ns);
+        ~Turn();
+        Turn(const Turn &) = delete;
+        Turn &operator=(const Turn &) = delete;
         /// Call it after giving NCCL the operation. Throws DEVICE.
         void mark();
 
       private:
+        void leave() noexcept;
+
         NcclUse &use_;
-        std::vector<std::unique_lock<std::timed_mutex>> locks_; // of the cards, in the order of their numbers
+        std::vector<Card *> taken_; // in the order of their numbers
     };
 
   private:
-    struct Card;
     struct Cards;
 
     Lanes &lanes_;
