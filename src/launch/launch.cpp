@@ -76,9 +76,7 @@ std::unique_ptr<Control> control_of(const Job &job, Console &console) {
 uint32_t resized_to(const LaunchOptions &options) {
     if (!options.program.empty() || !options.workers.empty())
         throw UsageError("--resize JOB N takes neither a program nor -n");
-    const WorkerRange range = parse_worker_range(options.resize[1]);
-    if (range.least != 0) throw UsageError("--resize " + options.resize[1] + ": give one number, as in --resize JOB 3");
-    return range.most;
+    return parse_count(options.resize[1], "--resize " + options.resize[0]);
 }
 
 /// Starts the job, and restarts it while it fails and restarts are left. Returns the exit status.

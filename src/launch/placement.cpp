@@ -30,10 +30,7 @@ uint32_t parse_number(const std::string &text, const std::string &what) {
 }
 
 uint32_t parse_workers(const std::string &text, uint32_t usable_cpus) {
-    if (text == "auto") return usable_cpus;
-    const uint32_t workers = parse_number(text, "-n");
-    if (workers == 0) throw UsageError("-n 0: a job needs at least one worker");
-    return workers;
+    return text == "auto" ? usable_cpus : parse_count(text, "-n");
 }
 
 /// Takes "2:4" apart; 0 and the whole text if it has no colon.
@@ -130,11 +127,15 @@ Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
     return placement;
 }
 
+uint32_t parse_count(const std::string &text, const std::string &what) {
+    const uint32_t workers = parse_number(text, what);
+    if (workers == 0) throw UsageError(what + " 0: a job needs at least one worker");
+    return workers;
+}
+
 WorkerRange parse_worker_range(const std::string &text) {
     const auto [least, most] = parse_range(text);
-    const uint32_t workers = parse_number(most, "-n");
-    if (workers == 0) throw UsageError("-n 0: a job needs at least one worker");
-    return {least, workers};
+    return {least, parse_count(most, "-n")};
 }
 
 std::vector<bool> parse_ranks(const std::string &list, uint32_t size) {

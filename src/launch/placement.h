@@ -33,6 +33,8 @@ struct WorkerRange {
     uint32_t most = 1;
 };
 
+/// A number of workers, at least 1. `what` names the option in the UsageError that it throws.
+uint32_t parse_count(const std::string &text, const std::string &what);
 /// Throws UsageError.
 WorkerRange parse_worker_range(const std::string &text);
 
