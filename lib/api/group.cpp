@@ -15,7 +15,7 @@ namespace mdist {
 GroupSeat seat_of(Job &job, uint32_t local, const mdist_call_options_t *options) {
     constexpr std::size_t kSize = offsetof(mdist_call_options_t, group) + sizeof options->group;
     const bool all = options == nullptr || options->struct_size < kSize || options->group == nullptr;
-    if (all) return {nullptr, {job.executors(), job.operations(), local, job.replica_count(), nullptr}};
+    if (all) return {nullptr, seat_among_all(job, local)};
     std::shared_ptr<ReplicaGroup> group = pin(options->group).shared();
     if (&group->job() != &job)
         throw invalid(

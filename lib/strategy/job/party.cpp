@@ -23,7 +23,7 @@ void Party::await_all(const char *function) {
 }
 
 Seat Party::seat() const {
-    return {job_.executors(), job_.operations(), local_index_, job_.replica_count(), nullptr};
+    return seat_among_all(job_, local_index_);
 }
 
 void Party::finish_device() const {

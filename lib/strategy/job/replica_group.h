@@ -29,6 +29,11 @@ struct Seat {
     const uint32_t *ids; // Call::ids
 };
 
+/// The place of a local replica among all.
+inline Seat seat_among_all(Job &job, uint32_t local) {
+    return {job.executors(), job.operations(), local, job.replica_count(), nullptr};
+}
+
 class ReplicaGroup {
   public:
     /// Makes a group of these replicas, in this order. All workers call it together, with the turn. Throws
