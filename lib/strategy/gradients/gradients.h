@@ -127,13 +127,14 @@ class Gradients final : public Unfinished, public OfSpan, public std::enable_sha
     void clip(const Party &replica, const Share &share, const Outcome &outcome) const;
     void zero_all(const Party &replica, const Share &share) const;
 
-    const std::shared_ptr<Job> job_;
-    const GradientPlan plan_;
-    std::vector<std::unique_ptr<Share>> shares_; // by local replica
     struct Former {
         Memory gradients;
         std::vector<Memory> spare;
     };
+
+    const std::shared_ptr<Job> job_;
+    const GradientPlan plan_;
+    std::vector<std::unique_ptr<Share>> shares_; // by local replica
     /// By local replica, of those that the worker has no longer: the program may still have their addresses.
     std::vector<Former> former_;
 };
