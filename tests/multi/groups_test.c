@@ -183,6 +183,65 @@ static void killed(void) {
     mdist_strategy_destroy(strategy);
 }
 
+// --- prepared calls
+
+/// Neither associative nor the same both ways.
+static int32_t twice_and_minus(const void *left, const void *right, void *out, uint64_t count, void *user_data) {
+    (void)user_data;
+    for (uint64_t i = 0; i < count; ++i) ((float *)out)[i] = 2 * ((const float *)left)[i] - ((const float *)right)[i];
+    return 0;
+}
+
+typedef struct Prepared {
+    float x[2]; // by local replica
+    mdist_call_t *calls[2];
+} Prepared;
+
+static mdist_status_t make_call(mdist_replica_t *replica, mdist_call_t *call, int starts) {
+    mdist_work_t *work = NULL;
+    int32_t done = 0;
+    if (!starts) return mdist_call_run(replica, call, NULL);
+    mdist_status_t status = mdist_call_start(replica, call, &work, NULL);
+    if (status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
+    mdist_work_destroy(work);
+    return status;
+}
+
+static int32_t prepared_step(mdist_replica_t *replica, void *user_data) {
+    Prepared *const self = user_data;
+    const uint32_t local = mdist_replica_local_index(replica);
+    for (int i = 0; i < 20 && self->calls[local] != NULL; ++i) {
+        self->x[local] = (float)(mdist_replica_id(replica) + 1);
+        if (make_call(replica, self->calls[local], i % 2) != MDIST_OK) return 1;
+        if (self->x[local] != 2 * (2 * 6 - 1) - 4) return 2; // replicas 5 and 0, then 3
+    }
+    return 0;
+}
+
+static void prepared(void) {
+    static const uint32_t list[] = {5, 0, 3};
+    Prepared self = {.calls = {NULL, NULL}};
+    mdist_strategy_t *strategy = join();
+    mdist_group_t *group = NULL;
+    mdist_reduce_op_t op;
+    GIVES(MDIST_OK, mdist_operator_register("twice and minus", sizeof(float), twice_and_minus, NULL, &op, &error));
+    GIVES(MDIST_OK, mdist_group_create(strategy, list, 3, &group, &error));
+    const mdist_call_options_t options = in(group);
+    for (uint32_t local = 0; local < 2; ++local) {
+        const mdist_buffer_t buffer = buffer_of(&self.x[local], MDIST_FLOAT32, 1);
+        const mdist_call_description_t it = {
+            .struct_size = sizeof it, .kind = MDIST_CALL_ALL_REDUCE, .op = (int32_t)op, .inputs = &buffer,
+            .outputs = &buffer, .buffer_count = 1};
+        if (mdist_group_position(group, 2 * rank + local) != MDIST_NONE)
+            GIVES(MDIST_OK, mdist_call_create(strategy, local, &it, &self.calls[local], &options, &error));
+    }
+    mdist_group_destroy(group);
+    mdist_operator_unregister(op);
+    GIVES(MDIST_OK, mdist_run(strategy, prepared_step, &self, NULL, 0, NULL, 0, NULL, &error));
+    for (uint32_t local = 0; local < 2; ++local) mdist_call_destroy(self.calls[local]);
+    mdist_strategy_destroy(strategy);
+}
+
 /// Groups come and go between runs, with and without members here. A worker may be in its last operation of a group
 /// that another one has already destroyed.
 static void many_groups(void) {
@@ -241,6 +300,12 @@ static void groups_come_and_go(void **unused) {
     check("many_groups", 3, "cpu*1", sockets);
 }
 
+static void prepared_calls_keep_their_group_and_operator(void **unused) {
+    (void)unused;
+    check("prepared", 3, "cpu*2", NULL);
+    check("prepared", 3, "cpu*2", sockets);
+}
+
 static void different_lists_and_calls_are_told_to_all(void **unused) {
     (void)unused;
     for (int i = 0; i < 2; ++i) {
@@ -280,6 +345,7 @@ static int test_all(void) {
         cmocka_unit_test(groups_do_not_wait_for_each_other),
         cmocka_unit_test(started_operations_of_groups_overlap),
         cmocka_unit_test(groups_come_and_go),
+        cmocka_unit_test(prepared_calls_keep_their_group_and_operator),
         cmocka_unit_test(different_lists_and_calls_are_told_to_all),
         cmocka_unit_test(a_member_that_never_comes_is_named),
         cmocka_unit_test(a_lost_worker_ends_all_groups),
@@ -297,6 +363,7 @@ int main(int argument_count, char **arguments) {
         {"late", late},
         {"killed", killed},
         {"many_groups", many_groups},
+        {"prepared", prepared},
     };
     return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
 }
