@@ -236,10 +236,21 @@ class Resized:
         return subprocess.Popen(words, env={**kept, "MDIST_ELASTIC_REPLICAS": str(REPLICAS)}, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
+    def undisturbed(self):
+        """What a job says that keeps its workers."""
+        process = self.start("1:2", f"campaign-{os.getpid()}")
+        try:
+            return process.communicate(timeout=PATIENCE_S)[0]
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            return process.communicate()[0]
+
     def run(self, seed):
         """What was wrong, or None; and how many changes came in time."""
         chance, job = random.Random(seed), f"campaign-{os.getpid()}-{seed}"
         process = self.start("2:4", job)
+        limit = threading.Timer(PATIENCE_S, process.terminate)  # then the launcher ends its workers, and the lines end
+        limit.start()
         lines, came = [], 0
         at = [4, 2, 4, 2]  # workers; the next change is asked for when one of so many has told that it works
         for line in process.stdout:
@@ -250,6 +261,7 @@ class Resized:
                 if came < len(at):
                     subprocess.run([self.mdist, "launch", "--resize", job, str(at[came])], capture_output=True)
         code, said = process.wait(), "".join(lines)
+        limit.cancel()
         digests, seen = set(re.findall(r"weights digest: (.*)", said)), set(re.findall(r"images seen: (.*)", said))
         fine = code == 0 and digests == {self.digest} and seen == {str(self.STEPS * self.BATCH)}
         return (None if fine else f"{said}\nexit status {code}, digests {digests}, images seen {seen}"), max(came - 1, 0)
@@ -263,8 +275,10 @@ class Resized:
                                 f"{folder}/{name}-labels-idx1-ubyte.gz", "--out", f"{folder}/{name}", "--shards", "4"],
                                check=True, capture_output=True)
             self.data = folder
-            said, _ = self.start("1:2", f"campaign-{os.getpid()}").communicate(timeout=PATIENCE_S)
+            said = self.undisturbed()
             self.digest = (re.findall(r"weights digest: ([0-9a-f]{16})$", said, re.M) or [None])[0]
+            if self.digest is None:
+                return self.campaign.fail("undisturbed", said, ["tests/campaign/run", "elastic:resize"])
             began = time.monotonic()
             for seed in range(options.seed, options.seed + options.count):
                 wrong, came = self.run(seed)
