@@ -111,7 +111,7 @@ static void destroy_state(Elastic *self) {
 
 // ---- The training
 
-// Takes one step, and commits now and then. changed tells whether newcomers wait.
+// Takes one step, and commits now and then. changed tells whether workers wait to come or are to leave.
 static mdist_status_t take_step(Elastic *self, int32_t *changed, mdist_error_t **error) {
     const ElasticPlan *const plan = self->plan;
     mdist_value_t *batch[2];

@@ -8,7 +8,7 @@
 //         regroup = false;
 //         strategy.run(step);
 //         if (++at % 10 == 0) elastic.commit(at);
-//         if (at % 10 == 0) regroup = elastic.membership_changed(); // newcomers wait
+//         if (at % 10 == 0) regroup = elastic.membership_changed(); // somebody comes or goes
 //     } catch (const mdist::Error &) {
 //         regroup = true;                              // a worker was lost; if not, regroup() throws
 //     }
@@ -51,8 +51,8 @@ class Elastic {
         return change;
     }
 
-    // Whether newcomers wait and the job has room for them: the same on all workers, which all ask. If so, commit() and
-    // regroup().
+    // Whether newcomers wait and the job has room for them, or a worker is to leave: the same on all workers, which all
+    // ask. If so, commit() and regroup().
     bool membership_changed(CallOptions options = {}) {
         int32_t changed = 0;
         detail::call(mdist_membership_changed, strategy_, &changed, options.get());

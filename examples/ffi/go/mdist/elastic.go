@@ -56,8 +56,8 @@ func (s *Strategy) Regroup() (Change, error) {
 	}, nil
 }
 
-// MembershipChanged says whether newcomers wait and the job has room for them: the same on all workers, which all ask.
-// If so, Commit and Regroup.
+// MembershipChanged says whether newcomers wait and the job has room for them, or a worker is to leave: the same on all
+// workers, which all ask. If so, Commit and Regroup.
 func (s *Strategy) MembershipChanged() (bool, error) {
 	defer runtime.KeepAlive(s)
 	var changed C.int32_t

@@ -161,8 +161,8 @@ end
 """
     Mdist.membership_changed(strategy; timeout = 0)
 
-Whether newcomers wait and the job has room for them: the same on all workers, which all ask. If so, `Mdist.commit` and
-`Mdist.regroup`.
+Whether newcomers wait and the job has room for them, or a worker is to leave: the same on all workers, which all ask.
+If so, `Mdist.commit` and `Mdist.regroup`.
 """
 function membership_changed(strategy::Strategy; timeout::Real = 0)
     limits = options(timeout)

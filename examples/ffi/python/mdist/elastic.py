@@ -63,8 +63,8 @@ class Elastic:
         return Regrouped(*(getattr(change, field) for field in Regrouped._fields))
 
     def membership_changed(self, timeout: float | None = None) -> bool:
-        """Whether newcomers wait and the job has room for them: the same on all workers, which all ask. If so, commit()
-        and regroup()."""
+        """Whether newcomers wait and the job has room for them, or a worker is to leave: the same on all workers, which
+        all ask. If so, commit() and regroup()."""
         changed = c_int32()
         _call(_lib.mdist_membership_changed, self._handle, byref(changed), _options(timeout))
         return bool(changed.value)

@@ -89,8 +89,9 @@ impl Strategy {
         })
     }
 
-    /// Whether newcomers wait and the job has room for them: the same on all workers, which all ask. If
-    /// so, [`commit`](Strategy::commit) and [`regroup`](Strategy::regroup).
+    /// Whether newcomers wait and the job has room for them, or a worker is to leave: the same on all workers,
+    /// which all ask. If so,
+    /// [`commit`](Strategy::commit) and [`regroup`](Strategy::regroup).
     pub fn membership_changed(&self) -> Result<bool> {
         let mut changed = 0;
         // Safety: our handle.
