@@ -51,9 +51,16 @@ constexpr mdist_dtype_t find_dtype() {
 template <typename T>
 inline constexpr mdist_dtype_t dtype_of = detail::find_dtype<T>();
 
+// A Span of a temporary tensor stays valid: the memory is the strategy's or the caller's. gcc 14 warns there unless told so.
+#if __has_cpp_attribute(gnu::no_dangling)
+#define MDIST_NO_DANGLING [[gnu::no_dangling]]
+#else
+#define MDIST_NO_DANGLING
+#endif
+
 // A piece of memory, like std::span of C++20.
 template <typename T>
-class Span {
+class MDIST_NO_DANGLING Span {
   public:
     using value_type = std::remove_cv_t<T>;
 
@@ -75,6 +82,7 @@ class Span {
     T *data_ = nullptr;
     size_t size_ = 0;
 };
+#undef MDIST_NO_DANGLING
 
 namespace detail {
 
