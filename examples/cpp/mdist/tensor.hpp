@@ -51,16 +51,9 @@ constexpr mdist_dtype_t find_dtype() {
 template <typename T>
 inline constexpr mdist_dtype_t dtype_of = detail::find_dtype<T>();
 
-// A Span of a temporary tensor stays valid: the memory is the strategy's or the caller's. gcc 14 warns there unless told so.
-#if __has_cpp_attribute(gnu::no_dangling)
-#define MDIST_NO_DANGLING [[gnu::no_dangling]]
-#else
-#define MDIST_NO_DANGLING
-#endif
-
 // A piece of memory, like std::span of C++20.
 template <typename T>
-class MDIST_NO_DANGLING Span {
+class Span {
   public:
     using value_type = std::remove_cv_t<T>;
 
@@ -82,7 +75,6 @@ class MDIST_NO_DANGLING Span {
     T *data_ = nullptr;
     size_t size_ = 0;
 };
-#undef MDIST_NO_DANGLING
 
 namespace detail {
 
@@ -106,6 +98,13 @@ using ElementOf = typename decltype(memory_of(std::declval<Data &>()))::value_ty
 } // namespace detail
 
 using Shape = std::initializer_list<uint64_t>;
+
+// A Span of a temporary tensor stays valid: the memory is the strategy's or the caller's. gcc 14 warns there unless told so.
+#if __has_cpp_attribute(gnu::no_dangling)
+#define MDIST_NO_DANGLING [[gnu::no_dangling]]
+#else
+#define MDIST_NO_DANGLING
+#endif
 
 template <typename Void>
 class BasicTensor : public mdist_tensor_t {
@@ -142,7 +141,7 @@ class BasicTensor : public mdist_tensor_t {
 
     // Its elements. Throws unless their type is T and they are in host memory. On a GPU, pass `data` to a kernel.
     template <typename T>
-    auto as() const {
+    MDIST_NO_DANGLING auto as() const {
         if (dtype != dtype_of<T>) {
             const auto name = [](int32_t type) { return mdist_dtype_name(static_cast<mdist_dtype_t>(type)); };
             throw std::invalid_argument(std::string("the tensor's elements are ") + name(dtype) + ", not " +
@@ -172,6 +171,7 @@ class BasicTensor : public mdist_tensor_t {
         std::copy(dimensions.begin(), dimensions.end(), shape);
     }
 };
+#undef MDIST_NO_DANGLING
 
 using Tensor = BasicTensor<void>;
 using ConstTensor = BasicTensor<const void>;
