@@ -72,30 +72,50 @@ void check(Crowd &crowd, CollectiveJob &job, const char *name, void (*way)(const
         if (!job.right(replica)) fail_msg("%s, %s, at replica %u", job.call(0).kind->name(), name, replica);
 }
 
+/// A barrier moves nothing: it is right if nobody fails. Each worker comes to as many as the others.
+void meet(Crowd &crowd, std::map<std::string, uint32_t> &taken) {
+    Call barrier;
+    barrier.kind = &calls::kBarrier;
+    const std::vector<const Call *> all(crowd.spans().replicas(), &barrier);
+    for (const workers::QuickWay &way : workers::quick_ways()) {
+        if (!way.fits(workers::collective_of(crowd.group(0), all.data(), kLongEnough))) continue;
+        crowd.each([&](uint32_t worker) {
+            way.perform(workers::collective_of(crowd.group(worker), all.data(), kLongEnough));
+        });
+        ++taken[way.name];
+    }
+}
+
 void all_ways_give_what_the_definition_says(void **) {
     const Layout layouts[] = {{{3, 3, 1}, 1}, {{1, 4, 2}, 1}, {{2, 1, 1, 1}, 1}, {{1, 1, 1, 2}, 2},
                               {{1, 1}, 1},    {{2, 2}, 1},    {{1, 1, 1, 1}, 2}, {{2, 2, 2, 2}, 2}};
     std::map<std::string, uint32_t> taken;
     for (const Layout &layout : layouts) {
         Crowd crowd(Spans(layout.counts), layout.per_host);
+        meet(crowd, taken);
         for (uint32_t seed = 0; seed < tiered(60, 600); ++seed) {
             Random random(seed);
             const CallFunction &function = *kCollectives[seed % std::size(kCollectives)];
-            CollectiveJob job(random, function, crowd.spans().replicas(), seed % 3 == 0 ? 20000 : 40);
+            CollectiveJob job(random, function, crowd.spans().replicas(), seed % 4 == 0 ? 20000 : 40);
             check(crowd, job, "by the plan", workers::perform_plan);
-            for (const workers::QuickWay &way : workers::quick_ways()) {
-                const workers::Collective collective = workers::collective_of(crowd.group(0), job.calls(), kLongEnough);
-                if (!way.fits(collective)) continue;
-                // Twice, since a way may remember the lengths of the pieces.
-                check(crowd, job, way.name, way.perform);
-                check(crowd, job, way.name, way.perform);
-                ++taken[way.name];
+            // Twice, since a way may remember the lengths of the pieces, and another may fit then.
+            for (int i = 0; i < 2; ++i) {
+                for (const workers::QuickWay &way : workers::quick_ways()) {
+                    const auto collective = workers::collective_of(crowd.group(0), job.calls(), kLongEnough);
+                    if (!way.fits(collective)) continue;
+                    check(crowd, job, way.name, way.perform);
+                    ++taken[way.name];
+                    ++taken[text(function.name(), ", ", way.name)];
+                }
             }
         }
     }
     for (const workers::QuickWay &way : workers::quick_ways())
         if (std::string(way.name) != "all-reduce in shared memory" && taken[way.name] == 0)
             fail_msg("%s was never taken", way.name); // these workers share no memory: see shm_all_reduce
+    for (const char *function : {"mdist_all_gather", "mdist_gather_to_root", "mdist_scatter", "mdist_reduce_scatter",
+                                 "mdist_reduce_to_root"})
+        if (taken[text(function, ", small parts by relays")] == 0) fail_msg("%s never went by relays", function);
 }
 
 } // namespace

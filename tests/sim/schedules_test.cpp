@@ -5,6 +5,7 @@
 #include "comm/schedules/broadcast.h"
 #include "comm/schedules/doubling.h"
 #include "comm/schedules/rails.h"
+#include "comm/schedules/relayed_exchange.h"
 #include "comm/schedules/small_exchange.h"
 #include "strategy/job/call_functions.h"
 
@@ -30,7 +31,7 @@ struct Way {
 
 /// One party's part in an operation, as workers perform it. It exchanges headers, all-reduces each type (along rails if
 /// hosts have several workers), broadcasts the outputs of one worker (which changes nothing), and exchanges headers
-/// again. A small all-reduce does the first two in one schedule.
+/// again. A small all-reduce does the first two in one schedule, and exchanges the last headers by relays.
 class Part final : public Schedule {
   public:
     Part(Link &link, const ReduceJob &job, const Way &way, const Call &call)
@@ -55,6 +56,8 @@ class Part final : public Schedule {
         const OperationHeader header = OperationHeader::of(call_, step_, 0);
         if (step == 0 && way_.small && call_.kind == &calls::kAllReduce) {
             current_ = std::make_unique<Doubling>(link_, header, plan_, rows_, scratch_);
+        } else if (step == reduced + 1 && way_.small) {
+            current_ = std::make_unique<RelayedExchange>(link_, header, plan_, SmallExchange::Bytes(), scratch_);
         } else if (step == 0 || step == reduced + 1) {
             current_ = std::make_unique<SmallExchange>(link_, header, nullptr);
         } else if (step < reduced) {

@@ -8,9 +8,11 @@
 #include "comm/schedules/schedule.h"
 #include "util/failure.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include "job_support.h"
@@ -91,5 +93,50 @@ inline std::vector<Failure> drive_in_threads(const Links &links, const Make &mak
     for (std::thread &thread : threads) thread.join();
     return failures;
 }
+
+/// Advances all, in any order, until none gets further. What each has thrown; OK for those who are done, none for those
+/// who wait.
+inline std::vector<std::optional<Failure>> run_out(Random &random, const Schedules &schedules) {
+    std::vector<std::optional<Failure>> outcomes(schedules.size());
+    const std::size_t enough = 60 * schedules.size();
+    for (std::size_t i = 0; i < enough; ++i) {
+        const std::size_t party = random() % schedules.size();
+        if (outcomes[party]) continue;
+        bool done = false;
+        const Failure failure = failure_of([&] { done = schedules[party]->advance(); });
+        if (done || failure.status() != MDIST_OK) outcomes[party] = failure;
+    }
+    return outcomes;
+}
+
+/// Counts what goes out.
+class CountingLink final : public Link {
+  public:
+    explicit CountingLink(std::unique_ptr<Link> link) : link_(std::move(link)), sent_(parties()) {}
+
+    uint32_t self() const override { return link_->self(); }
+    uint32_t parties() const override { return link_->parties(); }
+    void send(uint32_t peer, uint64_t tag, const void *data, std::size_t bytes, Pending &pending) override {
+        sent_[peer] += bytes;
+        link_->send(peer, tag, data, bytes, pending);
+    }
+    void receive(uint32_t peer, uint64_t tag, void *data, std::size_t bytes, Pending &pending) override {
+        link_->receive(peer, tag, data, bytes, pending);
+    }
+    void progress() override { link_->progress(); }
+    void wait(uint64_t timeout_ns) override { link_->wait(timeout_ns); }
+    void interrupt() noexcept override { link_->interrupt(); }
+    void close() noexcept override { link_->close(); }
+
+    /// To how many workers something went, and how much in all.
+    std::size_t peers() const {
+        return static_cast<std::size_t>(std::count_if(sent_.begin(), sent_.end(), [](auto sent) { return sent != 0; }));
+    }
+    uint64_t bytes() const { return std::accumulate(sent_.begin(), sent_.end(), uint64_t{0}); }
+
+  private:
+    std::unique_ptr<Link> link_;
+    std::vector<uint64_t> sent_;
+};
 
 } // namespace mdist

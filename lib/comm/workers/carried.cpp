@@ -8,6 +8,7 @@
 #include "comm/schedules/transfer.h"
 #include "comm/workers/known_lengths.h"
 #include "comm/workers/operation.h"
+#include "comm/workers/small_parts.h"
 #include "comm/workers/told_operation.h"
 #include "reduce/float_environment.h"
 #include "util/text.h"
@@ -210,6 +211,7 @@ class Carrying {
                                                  ToldLengths::width(asked_.call()), asked_.workers.layout());
         check_told(*lengths_, asked_);
         if (needs_others_lengths(pattern_)) remember();
+        remember_whether_small(asked_, *lengths_);
     }
 
     void remember() {

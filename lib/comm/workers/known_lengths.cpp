@@ -18,6 +18,10 @@ uint64_t KnownLengths::piece(uint32_t replica, std::size_t b) const {
     return asked_.has(replica) ? own(replica).piece(0, b) : 0;
 }
 
+uint64_t KnownLengths::joined(uint32_t replica, std::size_t b) const {
+    return asked_.has(replica) ? own(replica).joined(0, b) : 0;
+}
+
 uint64_t KnownLengths::given(uint32_t from, uint32_t to, std::size_t b) const {
     if (!asked_.has(from)) return 0;
     const Call &call = asked_.call_of(from);

@@ -11,7 +11,7 @@
 
 namespace mdist::workers {
 
-/// The lengths of this worker's own pieces, and of all pieces of an earlier call if they are given.
+/// The lengths of this worker's own pieces and joined sides, and of all pieces of an earlier call if they are given.
 class KnownLengths final : public Lengths {
   public:
     /// `pieces` are by buffer, then by replica; empty if none are remembered. Refers to both arguments.
@@ -19,7 +19,7 @@ class KnownLengths final : public Lengths {
 
     uint32_t replicas() const override;
     uint64_t piece(uint32_t replica, std::size_t b) const override;
-    uint64_t joined(uint32_t, std::size_t) const override { return 0; } // plans do not ask
+    uint64_t joined(uint32_t replica, std::size_t b) const override; // plans do not ask
     uint64_t given(uint32_t from, uint32_t to, std::size_t b) const override;
     uint64_t taken(uint32_t, uint32_t, std::size_t) const override { return 0; } // a giver need not know
     /// Whether this worker's pieces have the lengths that are remembered.

@@ -26,6 +26,14 @@ WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call,
     drive([&]() -> Schedule & { return messages_.emplace(link(), header_, packages, tag(), behind); });
 }
 
+WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const SmallExchange::Bytes &relayed,
+                                 uint64_t timeout_ns)
+    : WorkerOperation(workers, call, 0, timeout_ns) {
+    drive([&]() -> Schedule & {
+        return relayed_.emplace(link(), header_, workers.doubling(), relayed, scratch());
+    });
+}
+
 /// Meets in shared memory, if there is some, even if the bytes will not move through it: workers in an all-reduce look
 /// for the others there.
 void WorkerOperation::meet() {
@@ -76,7 +84,7 @@ void WorkerOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
         const uint64_t begin = monotonic_clock().now_ns();
         LongWait long_wait(begin);
         bool announced = false;
-        const bool awaited = doubling_ && somebody_waits();
+        const bool awaited = rounds() != nullptr && somebody_waits();
         do {
             const uint64_t left_ns = check(begin, long_wait);
             if (!announced && (awaited || timeout_ns_ - left_ns >= long_ns)) {
@@ -111,16 +119,23 @@ uint64_t WorkerOperation::check(uint64_t begin_ns, LongWait &long_wait) const {
 bool WorkerOperation::has_come(uint32_t worker) const {
     if (worker == workers_.self()) return true;
     if (messages_) return messages_->has_come(worker);
-    if (doubling_) return doubling_->has_come(worker) || workers_.has_entered(worker, header_.sequence);
+    if (const DoublingRounds *const rounds = this->rounds())
+        return rounds->has_come(worker) || workers_.has_entered(worker, header_.sequence);
     const ShmGroup *const shared = workers_.shared();
     return shared != nullptr && shared->has_come(worker);
+}
+
+/// The schedule in which not every worker tells this one that it has come; nullptr if every worker does.
+const DoublingRounds *WorkerOperation::rounds() const {
+    if (doubling_) return &*doubling_;
+    return relayed_ ? &*relayed_ : nullptr;
 }
 
 /// Whether some worker has waited so long that it has announced itself, and will hear of this worker only through
 /// others.
 bool WorkerOperation::somebody_waits() const {
     for (uint32_t worker = 0; worker < workers_.count(); ++worker)
-        if (worker != workers_.self() && !doubling_->has_come(worker) && workers_.has_entered(worker, header_.sequence))
+        if (worker != workers_.self() && !rounds()->has_come(worker) && workers_.has_entered(worker, header_.sequence))
             return true;
     return false;
 }

@@ -8,6 +8,7 @@
 
 #include "comm/call/operation_header.h"
 #include "comm/schedules/doubling.h"
+#include "comm/schedules/relayed_exchange.h"
 #include "comm/schedules/small_exchange.h"
 #include "comm/workers/worker_group.h"
 #include "util/function_ref.h"
@@ -29,6 +30,10 @@ class WorkerOperation {
     WorkerOperation(WorkerGroup &workers, const Call &call, const std::vector<SmallExchange::Package> &packages,
                     Pending &behind, uint64_t timeout_ns);
 
+    /// The same with one payload for all, which goes by relays: at most RelayedExchange::most() bytes.
+    /// What the others sent lies in scratch().
+    WorkerOperation(WorkerGroup &workers, const Call &call, const SmallExchange::Bytes &relayed, uint64_t timeout_ns);
+
     /// All-reduces among workers that all share memory (Workers::all_share); needs no schedule.
     static void all_reduce_shared(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns);
     /// Does a small all-reduce among other workers. The header travels along with the data. `rows` are those of `call`.
@@ -36,8 +41,12 @@ class WorkerOperation {
                                  uint64_t timeout_ns);
 
     /// What a worker sent along with its header, also for this worker.
-    const char *payload(uint32_t worker) const { return static_cast<const char *>(messages_->payload(worker)); }
-    std::size_t payload_bytes(uint32_t worker) const { return messages_->payload_bytes(worker); }
+    const char *payload(uint32_t worker) const {
+        return static_cast<const char *>(relayed_ ? relayed_->payload(worker) : messages_->payload(worker));
+    }
+    std::size_t payload_bytes(uint32_t worker) const {
+        return relayed_ ? relayed_->payload_bytes(worker) : messages_->payload_bytes(worker);
+    }
 
     Link &link() { return workers_.link(); }
     /// The tag for the messages of the schedules, one schedule after another. A schedule may use the low half.
@@ -61,6 +70,7 @@ class WorkerOperation {
     void attempt(FunctionRef<void()> body);
     uint64_t check(uint64_t begin_ns, LongWait &long_wait) const;
     bool has_come(uint32_t worker) const;
+    const DoublingRounds *rounds() const;
     bool somebody_waits() const;
     WaitText waiting() const;
     Failure late() const;
@@ -68,9 +78,10 @@ class WorkerOperation {
     WorkerGroup &workers_;
     const uint64_t timeout_ns_;
     const OperationHeader header_;
-    // How this worker tells the others what it calls: at most one of them. Neither is set if memory is shared.
+    // How this worker tells the others what it calls: at most one of them. None is set if memory is shared.
     std::optional<SmallExchange> messages_;
     std::optional<Doubling> doubling_;
+    std::optional<RelayedExchange> relayed_;
 };
 
 } // namespace mdist

@@ -8,6 +8,7 @@
 #include "comm/schedules/rails.h"
 #include "comm/workers/carried.h"
 #include "comm/workers/operation.h"
+#include "comm/workers/small_parts.h"
 #include "util/text.h"
 
 #include <cstring>
@@ -81,7 +82,11 @@ void broadcast_with_headers(const Collective &asked) {
         const char *const from = at(input, 0);
         if (input.elements != 0) payload.insert(payload.end(), from, from + bytes_of(call.outputs[b]));
     }
-    WorkerOperation operation(asked.workers, call, payload.data(), payload.size(), asked.timeout_ns);
+    WorkerGroup &workers = asked.workers;
+    const bool by_relays = workers.relays() && bytes <= RelayedExchange::most(workers.count());
+    WorkerOperation operation =
+        by_relays ? WorkerOperation(workers, call, {payload.data(), payload.size()}, asked.timeout_ns)
+                  : WorkerOperation(workers, call, payload.data(), payload.size(), asked.timeout_ns);
     if (operation.payload_bytes(root) != bytes)
         operation.fail(bad_message(asked.workers.rank(root),
                                    text(operation.payload_bytes(root), " bytes to all workers instead of ", bytes)));
@@ -104,6 +109,14 @@ void broadcast_by_relays(const Collective &asked) {
     spread(asked);
 }
 
+bool is_barrier_by_relays(const Collective &asked) {
+    return pattern_of(asked.call()) == Pattern::kMeet && asked.workers.relays();
+}
+
+void meet_by_relays(const Collective &asked) {
+    WorkerOperation(asked.workers, asked.call(), SmallExchange::Bytes(), asked.timeout_ns);
+}
+
 constexpr QuickWay kQuickWays[] = {
     {"all-reduce in shared memory",
      [](const Collective &asked) { return is_all_reduce(asked) && shares(asked.workers, asked.call()); },
@@ -114,6 +127,8 @@ constexpr QuickWay kQuickWays[] = {
      }},
     {"all-reduce along rails",
      [](const Collective &asked) { return is_all_reduce_by_links(asked) && asked.workers.per_host() > 1; }, along_rails},
+    {"barrier by relays", is_barrier_by_relays, meet_by_relays},
+    {"small parts by relays", may_relay, perform_relaying},
     {"parts with the headers", may_carry, perform_carrying},
     {"broadcast with the headers", is_small_broadcast, broadcast_with_headers},
     {"broadcast by relays", is_broadcast, broadcast_by_relays},

@@ -24,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace mdist {
@@ -72,8 +73,11 @@ class WorkerGroup {
     /// The number of workers on each host, if all hosts have the same number, with consecutive ranks, and they share
     /// memory. Otherwise 1.
     uint32_t per_host() const { return links_.per_host; }
-    /// The plan of small all-reduces.
+    /// The plan of small all-reduces and of relays.
     const DoublingPlan &doubling() const { return doubling_; }
+    /// Whether to exchange few bytes by relays (schedules/relayed_exchange.h). Fewer workers have hardly more than
+    /// log2(n) others.
+    bool relays() const { return count() >= 4 && !all_share(); }
     const std::string &links() const { return links_.chosen; }
     std::string name(uint32_t worker) const { return membership_->name(rank(worker)); }
 
@@ -94,6 +98,10 @@ class WorkerGroup {
     Scratch &scratch() { return scratch_; }
     /// The pieces' lengths of earlier calls (workers/carried.h), by a hash of what a worker knows of a call beforehand.
     std::unordered_map<uint64_t, std::vector<uint64_t>> &remembered_pieces() { return remembered_pieces_; }
+
+    /// The fingerprints of calls whose pieces were few bytes at their last call (workers/small_parts.h). The same on all
+    /// workers.
+    std::unordered_set<uint64_t> &calls_with_small_parts() { return calls_with_small_parts_; }
 
     /// Begins an operation and returns its number. Throws why the job has failed.
     uint64_t enter();
@@ -126,6 +134,7 @@ class WorkerGroup {
     uint64_t sequence_ = 0;
     Scratch scratch_;
     std::unordered_map<uint64_t, std::vector<uint64_t>> remembered_pieces_;
+    std::unordered_set<uint64_t> calls_with_small_parts_;
     EventCount failures_;
     std::function<void(const Failure &)> call_when_failed_;
 };

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// DoublingRounds: the messages of a schedule in which blocks of workers join two by two (doubling_plan.h). It takes
+// log2(n) trips, and in each a worker usually gives and takes one message. Sending everything to everybody would take
+// one trip of n - 1 messages. What the messages hold, and what joining means, is up to the class that derives from
+// this.
+//
+// Every message begins with an operation header. So workers that disagree find out, although not all of them talk to
+// each other:
+//   A worker that gives anything in round k knows that its whole block is in the same operation. (It has taken its
+//   partner's header in each earlier round, and that partner had done the same.) So a worker that is done knows this of
+//   all workers.
+//   If workers disagree, there is a lowest joining of two blocks in different operations, where each block agrees
+//   within itself. Workers that are in a doubling reach that round, and look at what arrived only after they have given
+//   their own. Workers in another kind of operation send their header to everybody anyway. So the first worker of each
+//   block gets the other block's header, and both fail with messages that name both sides. The membership tells
+//   everybody else.
+#pragma once
+
+#include "comm/call/operation_header.h"
+#include "comm/links/link.h"
+#include "comm/schedules/doubling_plan.h"
+#include "comm/schedules/headed.h"
+#include "comm/schedules/schedule.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace mdist {
+
+class DoublingRounds : public Schedule {
+  public:
+    /// Throws MISMATCH if a peer is in another operation.
+    bool advance() final;
+
+    /// Whether a worker is known to be in this operation.
+    bool has_come(uint32_t worker) const;
+
+  protected:
+    /// The payload bytes of `mine` are ignored. Nothing else may be under way on the link.
+    DoublingRounds(Link &link, const OperationHeader &mine, const DoublingPlan &plan);
+
+    /// Gives the first round's message, as give() does, and listens to all rounds. Called once, by the constructor.
+    void start(const void *payload, std::size_t bytes);
+    /// Gives a round's message, which must stay in place, to whoever gets it. `bytes` is at most UINT32_MAX.
+    void give(uint32_t round, const void *payload, std::size_t bytes);
+
+    /// Where the other block's message of a round belongs, which has `bytes` bytes. Throws if it should have others.
+    virtual char *room(uint32_t round, uint64_t bytes) = 0;
+    /// The other block's message is here, if there is another block. Gives the next round's message, if there is one.
+    virtual void join(uint32_t round) = 0;
+
+    Link &link() const { return link_; }
+    const DoublingPlan &plan() const { return plan_; }
+    const DoublingPlan::Part &part(uint32_t round) const { return rounds_[round].part; }
+    uint32_t own_block(uint32_t round) const { return DoublingPlan::block(round, link_.self()); }
+    uint32_t other_block(uint32_t round) const { return own_block(round) ^ 1; }
+    bool has_other_block(uint32_t round) const { return part(round).from != DoublingPlan::kNobody; }
+    uint32_t rounds() const { return plan_.rounds(); }
+
+  private:
+    struct Round {
+        DoublingPlan::Part part;
+        OperationHeader mine; // goes with what this worker gives
+        HeadedArrival message;
+        Pending payload;
+    };
+
+    bool step();
+    bool accept(uint32_t round);
+    bool arrived(uint32_t round) const;
+
+    Link &link_;
+    const DoublingPlan &plan_;
+    std::vector<Round> rounds_;
+    uint32_t joined_ = 0; // rounds joined so far
+    Pending sent_;        // everything given so far
+};
+
+} // namespace mdist

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/schedules/relayed_exchange.h"
+
+#include "comm/call/bad_message.h"
+#include "util/round_up.h"
+#include "util/text.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace mdist {
+
+RelayedExchange::RelayedExchange(Link &link, const OperationHeader &mine, const DoublingPlan &plan,
+                                 const SmallExchange::Bytes &payload, Scratch &scratch)
+    : DoublingRounds(link, mine, plan), payloads_(link.parties()), own_(plan.rounds()), other_(plan.rounds()) {
+    payloads_[link.self()] = payload;
+    lay_out(scratch);
+    const Message &first = write_block(0);
+    start(first.data, first.bytes);
+}
+
+void RelayedExchange::lay_out(Scratch &scratch) {
+    std::size_t total = 0;
+    const auto each_message = [&](auto use) {
+        for (uint32_t round = 0; round < rounds(); ++round) {
+            use(own_[round], most_bytes(round, own_block(round)));
+            if (has_other_block(round)) use(other_[round], most_bytes(round, other_block(round)));
+        }
+    };
+    each_message([&](const Message &, std::size_t bytes) { total += bytes; });
+    char *memory = scratch.take(total);
+    each_message([&](Message &message, std::size_t bytes) { message.data = std::exchange(memory, memory + bytes); });
+}
+
+/// The largest size of a block's message.
+std::size_t RelayedExchange::most_bytes(uint32_t round, uint32_t block) const {
+    const std::size_t workers = plan().end(round, block) - plan().begin(round, block);
+    return workers * (sizeof(Length) + round_up(most(link().parties()), kAlignment));
+}
+
+/// Writes the message of the own block.
+const RelayedExchange::Message &RelayedExchange::write_block(uint32_t round) {
+    const uint32_t begin = plan().begin(round, own_block(round)), end = plan().end(round, own_block(round));
+    Message &message = own_[round];
+    char *length = message.data, *to = length + (end - begin) * sizeof(Length);
+    for (uint32_t worker = begin; worker < end; ++worker, length += sizeof(Length)) {
+        const Length own = payloads_[worker].bytes;
+        std::memcpy(length, &own, sizeof own);
+        if (own != 0) std::memcpy(to, payloads_[worker].data, own);
+        to += round_up(own, kAlignment);
+    }
+    message.bytes = static_cast<std::size_t>(to - message.data);
+    return message;
+}
+
+char *RelayedExchange::room(uint32_t round, uint64_t bytes) {
+    const uint32_t block = other_block(round);
+    const uint64_t least = (plan().end(round, block) - plan().begin(round, block)) * sizeof(Length);
+    const uint64_t most = most_bytes(round, block);
+    if (bytes < least || bytes > most)
+        throw bad_message(link().rank(part(round).from),
+                          text("an operation with a payload of ", bytes, " bytes instead of ", least, " to ", most));
+    other_[round].bytes = bytes;
+    return other_[round].data;
+}
+
+/// Finds the payloads in the other block's message.
+void RelayedExchange::read_block(uint32_t round) {
+    const uint32_t begin = plan().begin(round, other_block(round)), end = plan().end(round, other_block(round));
+    const Message &message = other_[round];
+    std::size_t at = (end - begin) * sizeof(Length);
+    for (uint32_t worker = begin; worker < end; ++worker) {
+        Length length = 0;
+        std::memcpy(&length, message.data + (worker - begin) * sizeof length, sizeof length);
+        if (length > message.bytes - at)
+            throw bad_message(link().rank(part(round).from),
+                              text("a payload of ", length, " bytes where ", message.bytes - at, " are left"));
+        payloads_[worker] = {message.data + at, length};
+        at = std::min(at + round_up(length, kAlignment), message.bytes);
+    }
+}
+
+void RelayedExchange::join(uint32_t round) {
+    if (has_other_block(round)) read_block(round);
+    if (round + 1 == rounds()) return;
+    const Message &next = write_block(round + 1);
+    give(round + 1, next.data, next.bytes);
+}
+
+} // namespace mdist

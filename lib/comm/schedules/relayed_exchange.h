@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// RelayedExchange: every worker gives every other its operation header and a small payload, as in a SmallExchange, but
+// by relays: blocks of workers join two by two (doubling_rounds.h). So it takes log2(n) trips of one message, where a
+// SmallExchange takes one trip of n - 1. The bytes are as many.
+//
+// A message holds the payloads of a block of workers: the length of each, then the bytes of all, each at a multiple of
+// 8 bytes.
+#pragma once
+
+#include "comm/schedules/doubling_rounds.h"
+#include "comm/schedules/scratch.h"
+#include "comm/schedules/small_exchange.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace mdist {
+
+class RelayedExchange final : public DoublingRounds {
+    using Length = uint64_t;
+
+  public:
+    static constexpr std::size_t kAlignment = sizeof(Length);
+
+    /// The largest message: with more bytes, fewer messages do not pay for relaying (docs/performance.md).
+    static constexpr std::size_t kMessageLimit = 73728;
+    /// The largest payload of a worker.
+    static std::size_t most(uint32_t workers) {
+        const std::size_t each = kMessageLimit / workers / kAlignment * kAlignment;
+        return std::max(each, sizeof(Length)) - sizeof(Length);
+    }
+
+    /// `payload` has at most most() bytes, which may differ between workers. It must outlive this. What the others give
+    /// lies in `scratch`.
+    RelayedExchange(Link &link, const OperationHeader &mine, const DoublingPlan &plan,
+                    const SmallExchange::Bytes &payload, Scratch &scratch);
+
+    /// A worker's payload, when done. For this worker, it is the payload given to the constructor.
+    const void *payload(uint32_t worker) const { return payloads_[worker].data; }
+    std::size_t payload_bytes(uint32_t worker) const { return payloads_[worker].bytes; }
+
+  private:
+    char *room(uint32_t round, uint64_t bytes) override;
+    void join(uint32_t round) override;
+    struct Message {
+        char *data = nullptr;
+        std::size_t bytes = 0;
+    };
+
+    void lay_out(Scratch &scratch);
+    std::size_t most_bytes(uint32_t round, uint32_t block) const;
+    const Message &write_block(uint32_t round);
+    void read_block(uint32_t round);
+
+    std::vector<SmallExchange::Bytes> payloads_; // by worker
+    std::vector<Message> own_;                   // by round: the own block's
+    std::vector<Message> other_;
+};
+
+} // namespace mdist

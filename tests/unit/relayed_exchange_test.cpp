@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exchanges by relays: everybody gets everybody's payload, with log2(n) messages, and nobody is taken in by a worker
+// that does something else.
+#include "comm/schedules/relayed_exchange.h"
+#include "comm/links/inproc.h"
+
+#include <cstring>
+
+#include "schedule_support.h"
+
+namespace {
+
+using namespace mdist;
+
+Call barrier() {
+    Call call;
+    call.kind = &calls::kBarrier;
+    return call;
+}
+
+/// What all parties need.
+struct Parties {
+    Parties(Random &random, uint32_t workers) : plan(Spans::even(workers, 1), 1), scratch(workers) {
+        for (uint32_t worker = 0; worker < workers; ++worker) {
+            const std::size_t most = RelayedExchange::most(workers);
+            const std::size_t bytes = random() % 4 == 0 ? 0 : random() % 8 == 0 ? most : random() % 100 % (most + 1);
+            payloads.push_back(random_bytes(random, bytes));
+        }
+    }
+    std::unique_ptr<RelayedExchange> make(Link &link, uint64_t sequence = 7) {
+        const auto &own = payloads[link.self()];
+        const SmallExchange::Bytes payload{own.data(), own.size()};
+        return std::make_unique<RelayedExchange>(link, OperationHeader::of(barrier(), sequence, 0), plan, payload,
+                                                 scratch[link.self()]);
+    }
+
+    DoublingPlan plan;
+    std::vector<std::vector<unsigned char>> payloads;
+    std::vector<Scratch> scratch;
+};
+
+void check(Random &random, uint32_t workers) {
+    const Links links = make_inproc_links(workers);
+    Parties parties(random, workers);
+    const Schedules done = drive(random, workers, [&](uint32_t party) { return parties.make(*links[party]); });
+    for (const auto &schedule : done) {
+        const auto &exchange = dynamic_cast<const RelayedExchange &>(*schedule);
+        for (uint32_t worker = 0; worker < workers; ++worker) {
+            const auto &due = parties.payloads[worker];
+            assert_int_equal(exchange.payload_bytes(worker), due.size());
+            assert_true(due.empty() || std::memcmp(exchange.payload(worker), due.data(), due.size()) == 0);
+            assert_true(exchange.has_come(worker));
+        }
+    }
+}
+
+void everybody_gets_what_everybody_gives(void **) {
+    for (uint32_t seed = 0; seed < rounds(5, 50); ++seed) {
+        Random random(seed);
+        for (uint32_t workers = 1; workers <= 35; ++workers) check(random, workers);
+        check(random, static_cast<uint32_t>(36 + random() % 300));
+    }
+}
+
+void payloads_lie_at_multiples_of_eight_bytes(void **) {
+    constexpr uint32_t kWorkers = 6;
+    Random random(1);
+    const Links links = make_inproc_links(kWorkers);
+    Parties parties(random, kWorkers);
+    for (uint32_t worker = 0; worker < kWorkers; ++worker) parties.payloads[worker].resize(2 * worker + 1);
+    const Schedules done = drive(random, kWorkers, [&](uint32_t party) { return parties.make(*links[party]); });
+    for (uint32_t party = 0; party < kWorkers; ++party)
+        for (uint32_t worker = 0; worker < kWorkers; ++worker)
+            if (worker != party)
+                assert_int_equal(
+                    reinterpret_cast<uintptr_t>(dynamic_cast<const RelayedExchange &>(*done[party]).payload(worker)) %
+                        RelayedExchange::kAlignment,
+                    0);
+}
+
+void a_power_of_two_of_workers_gives_one_message_a_round_each(void **) {
+    for (const auto &[workers, messages] : {std::pair<uint32_t, uint32_t>{2, 1}, {4, 2}, {8, 3}, {16, 4}}) {
+        Random random(1);
+        Links links;
+        for (auto &link : make_inproc_links(workers)) links.push_back(std::make_unique<CountingLink>(std::move(link)));
+        Parties parties(random, workers);
+        drive(random, workers, [&](uint32_t party) { return parties.make(*links[party]); });
+        for (const auto &link : links) assert_int_equal(dynamic_cast<const CountingLink &>(*link).peers(), messages);
+    }
+}
+
+void nobody_gets_through_where_two_disagree(void **) {
+    for (uint32_t seed = 0; seed < rounds(300, 5000); ++seed) {
+        Random random(seed);
+        const auto workers = static_cast<uint32_t>(2 + random() % 12);
+        const Links links = make_inproc_links(workers);
+        Parties parties(random, workers);
+        const auto odd_one = static_cast<uint32_t>(random() % workers);
+        Schedules schedules(workers);
+        for (uint32_t party = 0; party < workers; ++party) {
+            const bool other = party == odd_one || (party != (odd_one + 1) % workers && random() % 3 == 0);
+            schedules[party] = parties.make(*links[party], other ? 8 : 7);
+        }
+        uint32_t told = 0;
+        for (const std::optional<Failure> &outcome : run_out(random, schedules)) {
+            if (!outcome) continue;
+            assert_int_equal(outcome->status(), MDIST_ERR_MISMATCH);
+            ++told;
+        }
+        assert_true(told >= 2);
+    }
+}
+
+/// What a worker says of a message that its only peer has sent, with `payload` behind the header.
+Failure failure_at(uint64_t header_bytes, const std::vector<uint64_t> &payload) {
+    const Links links = make_inproc_links(2);
+    Random random(1);
+    Parties parties(random, 2);
+    const auto mine = parties.make(*links[0]);
+    const OperationHeader header = OperationHeader::of(barrier(), 7, header_bytes);
+    Pending pending;
+    links[1]->send(0, 1, &header, sizeof header, pending);
+    if (!payload.empty()) links[1]->send(0, 2, payload.data(), payload.size() * sizeof(uint64_t), pending);
+    return failure_of([&] { mine->advance(); });
+}
+
+void bytes_that_cannot_be_right_are_refused(void **) {
+    for (const Failure &failure : {failure_at(uint64_t{1} << 60, {}), failure_at(0, {}), failure_at(16, {9, 0}),
+                                   failure_at(16, {UINT64_MAX, 0})}) {
+        assert_int_equal(failure.status(), MDIST_ERR_DATA_LOSS);
+        assert_int_equal(failure.worker(), 1);
+    }
+    assert_int_equal(failure_at(16, {8, 0}).status(), MDIST_OK);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(everybody_gets_what_everybody_gives),
+        cmocka_unit_test(payloads_lie_at_multiples_of_eight_bytes),
+        cmocka_unit_test(a_power_of_two_of_workers_gives_one_message_a_round_each),
+        cmocka_unit_test(nobody_gets_through_where_two_disagree),
+        cmocka_unit_test(bytes_that_cannot_be_right_are_refused),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
