@@ -256,6 +256,38 @@ void a_wait_ends_by_interrupt_and_by_close(void **) {
     assert_int_equal(failure.status(), MDIST_ERR_ABORTED);
 }
 
+/// Worker 1 gives two messages and closes its end, with something unread: so the system resets the connection at once.
+void what_a_peer_gave_before_it_left_arrives_though_it_takes_nothing_any_more(void **) {
+    for (const bool drops : {false, true}) {
+        int ends[2];
+        connect_pair(Sockets::kLoopback, ends);
+        const auto link = make_tcp_link(0, {-1, ends[0]}, 0, false, {}, drops);
+        auto peer = make_tcp_link(1, {ends[1], -1}, 0, false);
+        Pending unread, given, sent;
+        uint64_t first = 0, second = 0;
+        const uint64_t gives[] = {17, 18};
+        link->send(1, 3, gives, sizeof gives, unread);
+        link->progress();
+        for (const uint64_t &each : gives) peer->send(0, 7, &each, sizeof each, given);
+        peer->progress();
+        assert_true(unread.done() && given.done());
+        peer.reset();
+        link->send(1, 4, gives, sizeof gives, sent);
+        Pending come;
+        link->receive(1, 7, &first, sizeof first, come);
+        link->receive(1, 7, &second, sizeof second, come);
+        const Failure failure = failure_of([&] { link->progress(); });
+        assert_int_equal(failure.status(), drops ? MDIST_OK : MDIST_ERR_PEER_LOST);
+        if (!drops) continue;
+        assert_true(sent.done() && come.done());
+        assert_true(first == 17 && second == 18);
+        link->send(1, 5, gives, sizeof gives, sent);
+        assert_true(sent.done());
+        link->receive(1, 7, &first, sizeof first, come);
+        assert_int_equal(failure_of([&] { link->progress(); }).status(), MDIST_ERR_PEER_LOST);
+    }
+}
+
 } // namespace
 
 int main() {
@@ -264,6 +296,7 @@ int main() {
         cmocka_unit_test(workers_on_threads_sleep_on_their_links_until_all_is_done),
         cmocka_unit_test(one_exchange_follows_another),
         cmocka_unit_test(a_closed_or_broken_connection_is_a_lost_worker_for_those_who_wait),
+        cmocka_unit_test(what_a_peer_gave_before_it_left_arrives_though_it_takes_nothing_any_more),
         cmocka_unit_test(a_message_of_another_tag_or_length_is_refused),
         cmocka_unit_test(every_bit_that_changes_on_the_way_is_found_by_checksums),
         cmocka_unit_test(what_comes_early_is_kept),

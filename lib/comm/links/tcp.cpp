@@ -203,14 +203,14 @@ void Tcp::close() noexcept {
 } // namespace
 
 std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, uint64_t spin_ns, bool checksums,
-                                    const std::vector<uint32_t> &ranks) {
+                                    const std::vector<uint32_t> &ranks, bool drops) {
     std::vector<std::unique_ptr<TcpStream>> streams;
     std::size_t rank = 0;
     const auto name_of = [&](std::size_t party) { return ranks.empty() ? static_cast<uint32_t>(party) : ranks[party]; };
     try {
         streams.resize(sockets.size());
         for (; rank < sockets.size(); ++rank)
-            if (rank != self) streams[rank] = std::make_unique<TcpStream>(sockets[rank], name_of(rank), checksums);
+            if (rank != self) streams[rank] = std::make_unique<TcpStream>(sockets[rank], name_of(rank), checksums, drops);
     } catch (...) {
         for (; rank < sockets.size(); ++rank)
             if (rank != self) ::close(sockets[rank]);

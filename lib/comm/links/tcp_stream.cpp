@@ -71,8 +71,8 @@ void tune(int socket) {
 
 } // namespace
 
-TcpStream::TcpStream(int socket, uint32_t peer, bool checksums)
-    : socket_(socket), peer_(peer), checksums_(checksums), buffer_(new char[kBufferBytes]) {
+TcpStream::TcpStream(int socket, uint32_t peer, bool checksums, bool drops)
+    : socket_(socket), peer_(peer), checksums_(checksums), drops_(drops), buffer_(new char[kBufferBytes]) {
     tune(socket);
 }
 
@@ -81,6 +81,7 @@ TcpStream::~TcpStream() {
 }
 
 void TcpStream::send(uint64_t tag, const void *data, std::size_t bytes, Pending &pending) {
+    if (dropping_) return;
     Frame frame = {tag, bytes};
     if (checksums_) {
         frame.data_sum = crc32c(data, bytes);
@@ -133,9 +134,15 @@ void TcpStream::write() {
         } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ENOMEM) {
             full_ = true;
         } else if (errno != EINTR) {
-            lose(errno);
+            drops_ ? drop_sends() : lose(errno);
         }
     }
+}
+
+void TcpStream::drop_sends() {
+    dropping_ = true;
+    for (const Send &send : sends_) --send.pending->count;
+    sends_.clear();
 }
 
 void TcpStream::written(std::size_t bytes) {
@@ -226,6 +233,7 @@ void TcpStream::throw_changed(const char *what) const {
 void TcpStream::lose(int error) {
     gone_ = true;
     error_ = error;
+    if (drops_) drop_sends();
 }
 
 void TcpStream::check() const {

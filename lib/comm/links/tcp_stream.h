@@ -14,7 +14,8 @@ namespace mdist {
 class TcpStream {
   public:
     /// Takes ownership of the socket. `checksums`: every message carries two checksums, and the other end checks them.
-    TcpStream(int socket, uint32_t peer, bool checksums);
+    /// `drops`: what is sent to a peer that is gone is dropped, and counts as sent.
+    TcpStream(int socket, uint32_t peer, bool checksums, bool drops);
     ~TcpStream();
     TcpStream(const TcpStream &) = delete;
     TcpStream &operator=(const TcpStream &) = delete;
@@ -59,6 +60,7 @@ class TcpStream {
     };
 
     bool writes() const { return !sends_.empty() && !gone_; }
+    void drop_sends();
     bool reads() const { return !receives_.empty() && !gone_; }
     void written(std::size_t bytes);
     void take_buffered();
@@ -71,6 +73,8 @@ class TcpStream {
     const int socket_;
     const uint32_t peer_;
     const bool checksums_;
+    const bool drops_;
+    bool dropping_ = false; // the peer takes nothing any more; what it gave before may still be there
     std::deque<Send> sends_;
     std::size_t sent_ = 0; // bytes of the first send, frame included
     bool full_ = false;    // the socket took less than it was given, and has not been reported writable since
