@@ -24,7 +24,9 @@
  * - All replicas must use operators of the same name and element size. The library compares both before any byte moves.
  *   It cannot compare functions: they must do the same.
  * - With one replica the result is that replica's input, and the function is not called.
- * - Buffers must lie on the host; on a GPU the call is MDIST_ERR_UNSUPPORTED. (mdist_strategy_all_reduce copies them.)
+ * - Buffers may lie on the replicas' GPUs. The library copies them to the host, applies the function there, and copies
+ *   the results back. It waits for the replicas' streams, also in a started form: in the start, or where it is waited
+ *   for. In mdist_replica_graph such a call is MDIST_ERR_WRONG_CONTEXT.
  */
 #ifndef MDIST_OPERATOR_H
 #define MDIST_OPERATOR_H

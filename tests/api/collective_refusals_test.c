@@ -78,15 +78,6 @@ static void check_own(Own *own, size_t count) {
     }
 }
 
-/// Tells whether the message contains the words. On GPUs, the message has "on the GPU" before the colon.
-static int names(const char *message, const char *words) {
-    char there[128];
-    const char *const colon = strchr(words, ':');
-    if (!on_gpus() || colon == NULL) return strstr(message, words) != NULL;
-    snprintf(there, sizeof there, "%.*s on the GPU%s", (int)(colon - words), words, colon);
-    return strstr(message, there) != NULL;
-}
-
 static void replicas_that_differ_are_all_told_both_sides_and_nothing_moves(void **state) {
     (void)state;
     seed_random(20240821);
@@ -104,7 +95,7 @@ static void replicas_that_differ_are_all_told_both_sides_and_nothing_moves(void 
                 assert_string_equal(requests[r].message, requests[0].message);
                 check_own(&own[r], variants[r == odd ? j : i].count);
             }
-            if (!names(requests[0].message, variants[i].words) || !names(requests[0].message, variants[j].words))
+            if (!shows_call(requests[0].message, variants[i].words) || !shows_call(requests[0].message, variants[j].words))
                 fail_msg("\"%s\" and \"%s\" are not both in: %s", variants[i].words, variants[j].words,
                          requests[0].message);
         }

@@ -95,7 +95,7 @@ static void expect_misuse(Misuse *self, mdist_status_t wanted, const char *words
     int found = 0;
     for (int r = 0; r < 2; ++r) {
         assert_true(self->statuses[r] == wanted || self->statuses[r] == MDIST_ERR_ABORTED);
-        found |= strstr(self->messages[r], words) != NULL;
+        found |= shows_call(self->messages[r], words);
     }
     if (!found) print_error("no \"%s\" in: %s\n", words, self->messages[0]);
     assert_true(found);

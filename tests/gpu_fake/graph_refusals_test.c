@@ -9,7 +9,21 @@ static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments
     return 0;
 }
 
+enum { SPOILING = 6 }; // calls that spoil the recording; one more is refused and does not
+
 static mdist_call_options_t in_group = {.struct_size = sizeof in_group};
+static mdist_reduce_op_t op;
+
+static int32_t take_left(const void *left, const void *right, void *out, uint64_t count, void *user_data) {
+    (void)right, (void)user_data;
+    memcpy(out, left, count * sizeof(float));
+    return 0;
+}
+
+static mdist_status_t operate(mdist_replica_t *replica, const World *world, mdist_error_t **error) {
+    const mdist_buffer_t buffer = buffer_of(world->numbers.data, MDIST_FLOAT32, 1);
+    return mdist_all_reduce(replica, op, &buffer, &buffer, 1, NULL, error);
+}
 
 /// Makes every call that would have to wait for recorded work, which has not run, and collectives of a group, which are
 /// not recorded.
@@ -37,6 +51,9 @@ static int32_t wait_in_vain(mdist_replica_t *replica, void *user_data) {
             note(&world->note, refused, mdist_barrier(replica, &in_group, &error), &error, "a group");
             break;
         case 5:
+            note(&world->note, refused, operate(replica, world, &error), &error, "an operator");
+            break;
+        case 6:
             note(&world->note, refused, mdist_merge_call(replica, merge, world, NULL, 0, NULL, 0, NULL, &error), &error,
                  "a merge");
             break;
@@ -50,7 +67,7 @@ static int32_t failing_graph(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     mdist_error_t *error = NULL;
     const mdist_status_t status = mdist_replica_graph(replica, 0, world->body, world, &error);
-    if (world->calls <= 5) {
+    if (world->calls <= SPOILING) {
         note(&world->note, MDIST_ERR_WRONG_CONTEXT, status, &error, "graph");
         return 1;
     }
@@ -69,7 +86,8 @@ static void what_would_wait_is_refused_and_nothing_is_done(void **state) {
     mdist_group_t *group = NULL;
     OK(mdist_group_create(strategy, &zero, 1, &group, &error));
     in_group.group = group;
-    for (int i = 0; i < 7; ++i) {
+    OK(mdist_operator_register("left", sizeof(float), take_left, NULL, &op, &error));
+    for (int i = 0; i < SPOILING + 2; ++i) {
         assert_int_not_equal(mdist_run(strategy, failing_graph, &world, NULL, 0, NULL, 0, NULL, &error), MDIST_OK);
         mdist_error_free(error);
         assert_string_equal(world.note.text, "");
@@ -83,6 +101,7 @@ static void what_would_wait_is_refused_and_nothing_is_done(void **state) {
     run(strategy, by_graph, &world);
     expect_floats(&world.sum, 3);
     mdist_group_destroy(group);
+    mdist_operator_unregister(op);
     tear_down(&world, strategy);
 }
 

@@ -153,74 +153,12 @@ static void a_call_cannot_do_without_nccl_where_the_strategy_uses_it(void **stat
     mdist_strategy_destroy(strategy);
 }
 
-static int32_t larger(const void *left, const void *right, void *out, uint64_t count, void *user_data) {
-    (void)user_data;
-    for (uint64_t i = 0; i < count; ++i)
-        memcpy((float *)out + i, ((const float *)left)[i] > ((const float *)right)[i] ? (const float *)left + i : (const float *)right + i,
-               sizeof(float));
-    return 0;
-}
-
-typedef struct Operated {
-    mdist_reduce_op_t op;
-    float *memory[2]; // of the replicas
-    float found[2];
-    mdist_status_t statuses[2][2];
-} Operated;
-
-/// By the operator, in memory of the host, and then of the GPU.
-static int32_t operate(mdist_replica_t *replica, void *user_data) {
-    Operated *self = user_data;
-    const uint32_t id = mdist_replica_id(replica);
-    self->found[id] = (float)id + 1;
-    const mdist_buffer_t here = {&self->found[id], 1, MDIST_FLOAT32, 0}, there = {self->memory[id], 1, MDIST_FLOAT32, 0};
-    mdist_work_t *work = NULL;
-    self->statuses[id][0] = mdist_all_reduce(replica, self->op, &here, &here, 1, NULL, NULL);
-    self->statuses[id][1] = mdist_all_reduce_start(replica, self->op, &there, &there, 1, &work, NULL, NULL);
-    return mdist_all_reduce(replica, self->op, &there, &there, 1, NULL, NULL);
-}
-
-static void operators_run_on_the_host(void **state) {
-    (void)state;
-    mdist_error_t *error = NULL;
-    mdist_strategy_t *strategy = gpu_strategy("gpu:0*2");
-    Operated self = {0};
-    OK(mdist_operator_register("larger", sizeof(float), larger, NULL, &self.op, &error));
-    mdist_buffer_t buffers[2];
-    for (uint32_t r = 0; r < 2; ++r) {
-        const float number = (float)r + 5;
-        self.memory[r] = floats_on(strategy, r, &number, 1, 0).data;
-        buffers[r] = (mdist_buffer_t){self.memory[r], 1, MDIST_FLOAT32, 0};
-    }
-    assert_int_equal(mdist_run(strategy, operate, &self, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_UNSUPPORTED);
-    WORDS(error, "operator \"larger\" runs on the host, but the buffers lie on gpu:0");
-    assert_string_equal(mdist_error_reason(error), "operator_on_gpu");
-    mdist_error_free(error);
-    for (uint32_t r = 0; r < 2; ++r) {
-        assert_int_equal(self.statuses[r][0], MDIST_OK);
-        assert_true(self.found[r] == 2);
-        assert_true(self.statuses[r][1] == MDIST_ERR_UNSUPPORTED || self.statuses[r][1] == MDIST_ERR_ABORTED);
-    }
-    // Outside of steps it goes by way of the host.
-    OK(mdist_strategy_all_reduce(strategy, self.op, buffers, buffers, 1, NULL, &error));
-    for (uint32_t r = 0; r < 2; ++r) {
-        float number = 0;
-        const mdist_tensor_t there = on_gpu(self.memory[r], MDIST_FLOAT32, 1, 0);
-        floats_of(&there, &number);
-        assert_true(number == 6);
-        mdist_free(self.memory[r]);
-    }
-    mdist_operator_unregister(self.op);
-    mdist_strategy_destroy(strategy);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(datasets_take_memory_of_the_host),
         cmocka_unit_test(a_record_is_memory_of_the_host),
         cmocka_unit_test(replicas_on_the_cpu_take_buffers_of_the_host),
         cmocka_unit_test(rows_are_brought_to_a_replica_on_the_cpu),
-        cmocka_unit_test(operators_run_on_the_host),
         cmocka_unit_test(a_call_cannot_do_without_nccl_where_the_strategy_uses_it),
     };
     load_fake("devices=2");

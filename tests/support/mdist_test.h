@@ -97,6 +97,15 @@ MDIST_TEST_HELPER int on_gpus(void) {
     return device != NULL && strcmp(device, "gpu") == 0;
 }
 
+/// Tells whether the message contains the words. On GPUs, the message has "on the GPU" before the colon.
+MDIST_TEST_HELPER int shows_call(const char *message, const char *words) {
+    char there[128];
+    const char *const colon = strchr(words, ':');
+    if (!on_gpus() || colon == NULL) return strstr(message, words) != NULL;
+    snprintf(there, sizeof there, "%.*s on the GPU%s", (int)(colon - words), words, colon);
+    return strstr(message, there) != NULL;
+}
+
 /// Sets the devices of the replicas: CPUs, or logical devices of one GPU. On the GPU, functions wait for their work, so
 /// that a step may look at its memory at once.
 MDIST_TEST_HELPER void set_devices(mdist_config_t *config, uint32_t replicas) {

@@ -36,6 +36,19 @@ void check_place(const mdist_buffer_t &buffer, const char *which, std::size_t i,
                        gpu.name(), ", or on the host"));
 }
 
+/// Whether the call's buffers lie on the GPU, as GpuGroup::holds() says.
+bool lies_on(const Gpu &own, const Call &call) {
+    const mdist_buffer_t *const first = first_placed(call);
+    if (first == nullptr) return true;
+    const Place place = place_of(first->data, own.index());
+    const Place wanted = place.on_host() ? place : own.place();
+    for (std::size_t i = 0; i < call.buffer_count; ++i) {
+        check_place(call.inputs[i], "input ", i, wanted, own);
+        check_place(call.outputs[i], "output ", i, wanted, own);
+    }
+    return !wanted.on_host();
+}
+
 } // namespace
 
 GpuGroup::GpuGroup(std::vector<Gpu *> gpus) : lanes_(std::move(gpus)), ordered_(lanes_.parties()) {}
@@ -43,22 +56,10 @@ GpuGroup::GpuGroup(std::vector<Gpu *> gpus) : lanes_(std::move(gpus)), ordered_(
 GpuGroup::~GpuGroup() = default;
 
 bool GpuGroup::holds(uint32_t party, const Call &call) const {
-    const Gpu &own = gpu(party);
-    if (call.inputs == nullptr) return false;
-    const mdist_buffer_t *const first = first_placed(call);
-    if (first == nullptr) return call.by == nullptr;
-    const Place place = place_of(first->data, own.index());
-    const Place wanted = place.on_host() ? place : own.place();
-    for (std::size_t i = 0; i < call.buffer_count; ++i) {
-        check_place(call.inputs[i], "input ", i, wanted, own);
-        check_place(call.outputs[i], "output ", i, wanted, own);
-    }
-    if (!wanted.on_host() && call.by != nullptr)
-        throw Failure(MDIST_ERR_UNSUPPORTED,
-                      text("operator \"", call.by->name, "\" runs on the host, but the buffers lie on ", own.name(),
-                           "; copy them to host memory first"))
-            .reason("operator_on_gpu");
-    return !wanted.on_host();
+    if (call.inputs == nullptr || !lies_on(gpu(party), call)) return false;
+    if (call.by != nullptr)
+        gpu(party).replica_stream().require_running("an operator of the program, which runs on the host,");
+    return true;
 }
 
 void GpuGroup::set_nccl(std::unique_ptr<Nccl> nccl) {
@@ -92,9 +93,9 @@ void GpuGroup::give(Group &group, Workers *workers, const Call *const *calls, ui
     if (calls[0]->kind->pattern() == Pattern::kLaunch)
         lanes_.all()[0]->launch_last(*static_cast<const GpuGraph *>(calls[0]->extra));
     if (nccl_ && Nccl::takes(*calls[0])) return nccl_->perform(group, workers, calls, timeout_ns);
-    if (workers == nullptr) return give_to_lanes(lanes_, calls);
+    if (workers == nullptr && calls[0]->by == nullptr) return give_to_lanes(lanes_, calls);
     if (!staging_) staging_ = std::make_unique<Staging>(lanes_);
-    staging_->perform(group, *workers, calls, timeout_ns);
+    staging_->perform(group, workers, calls, timeout_ns);
 }
 
 /// Makes marks after everything the lanes have been given. Returns false if that is not possible.

@@ -38,7 +38,8 @@ class GpuGroup {
 
     /// Whether the buffers of a party's call lie on its GPU; false: on the host. Throws INVALID_ARGUMENT for a buffer
     /// that lies elsewhere, or not where the others do. Buffers without elements and address count as lying where the
-    /// others do, or on the GPU if there are no others.
+    /// others do, or on the GPU if there are no others. Throws WRONG_CONTEXT for a call with an operator, which runs on
+    /// the host, while the party's stream is recorded.
     bool holds(uint32_t party, const Call &call) const;
 
     /// Gives the lanes the operation that all parties of `group` have posted. `workers` are the other workers of the

@@ -3,7 +3,9 @@
 
 #include "comm/call/buffers.h"
 #include "comm/local/group.h"
+#include "comm/plan/plan.h"
 #include "comm/workers/workers.h"
+#include "reduce/float_environment.h"
 #include "util/clock.h"
 #include "util/dtype.h"
 #include "util/round_up.h"
@@ -35,6 +37,22 @@ bool gives_all_the_same(const Call &call) {
     return pattern_of(call) == Pattern::kReduce;
 }
 
+/// Reduces staged buffers with the calls' operator. All outputs of an all-reduce are one.
+void reduce_here(const std::vector<const Call *> &calls) {
+    const reduce::FloatEnvironment environment;
+    const auto parties = static_cast<uint32_t>(calls.size());
+    const CallLengths lengths(Calls(calls.data(), sizeof calls[0], parties));
+    std::vector<const void *> sources(parties);
+    Plan(*calls[0], lengths).each_move([&](const Move &move) {
+        for (uint32_t party = 0; party < parties; ++party)
+            sources[party] = at(calls[party]->inputs[move.buffer], move.input_begin);
+        const Call &taker = *calls[move.to == Move::kAll ? 0 : move.to];
+        void *const place = at(taker.outputs[move.buffer], move.output_begin);
+        const reduce::Operation operation = operation_of(taker, taker.inputs[move.buffer].dtype, parties);
+        reduce::reduce(operation, sources.data(), parties, &place, 1, move.elements);
+    });
+}
+
 } // namespace
 
 /// The lane of a GPU that reaches all GPUs of these parties, preferably one of theirs; nullptr if there is none.
@@ -49,14 +67,14 @@ Lane *Staging::lane_reaching(uint32_t first, uint32_t count) const {
 }
 
 /// Finds the sums that GPUs make before anything goes to the host. The sum of two 16-bit floats is as long as the two.
-void Staging::find_sums(const Call *const *calls, Workers &workers) {
+void Staging::find_sums(const Call *const *calls, Workers *workers) {
     const Call &call = *calls[0];
     sums_.clear();
     partials_.clear();
     summed_.assign(lanes_.parties() * call.buffer_count, 0);
-    if (!is_reduction(call) || !workers.group().in_order()) return;
-    const reduce::Cut &cut = workers.cut();
-    const uint32_t self = workers.self(), begin = workers.spans()[self].first;
+    if (!is_reduction(call) || !workers->group().in_order()) return;
+    const reduce::Cut &cut = workers->cut();
+    const uint32_t self = workers->self(), begin = workers->spans()[self].first;
     partials_.assign(cut.count(self) * call.buffer_count, nullptr);
     for (uint32_t s = 0; s < cut.count(self); ++s) {
         const reduce::Subtree &subtree = cut.subtrees()[cut.first(self) + s];
@@ -143,11 +161,11 @@ void Staging::add_up(const Call *const *calls, const Sum &sum) {
 }
 
 /// Copies the inputs that some worker reads, or their sums: in a broadcast only the root's.
-void Staging::fetch(const Call *const *calls, const Workers &workers) {
+void Staging::fetch(const Call *const *calls, const Workers *workers) {
     for (uint32_t party = 0; party < lanes_.parties(); ++party) {
         const Call &call = *calls[party];
         const bool broadcasts = pattern_of(call) == Pattern::kBroadcast || pattern_of(call) == Pattern::kFirst;
-        if (broadcasts && call.root != workers.position_of(party)) continue;
+        if (broadcasts && call.root != workers->position_of(party)) continue;
         for (std::size_t b = 0; b < call.buffer_count; ++b)
             if (!summed_[party * call.buffer_count + b])
                 lanes_.lane_of(party).fetch(buffers_[party][b].data, call.inputs[b].data, bytes_of(call.inputs[b]));
@@ -196,7 +214,7 @@ void Staging::await_lanes(const Group &group, uint64_t timeout_ns) {
     }
 }
 
-void Staging::perform(const Group &group, Workers &workers, const Call *const *calls, uint64_t timeout_ns) {
+void Staging::perform(const Group &group, Workers *workers, const Call *const *calls, uint64_t timeout_ns) {
     const uint32_t parties = lanes_.parties();
     find_sums(calls, workers);
     lay_out(calls, group, timeout_ns);
@@ -214,7 +232,7 @@ void Staging::perform(const Group &group, Workers &workers, const Call *const *c
         staged[party].partials = party == 0 && !sums_.empty() ? partials_.data() : nullptr;
         all[party] = &staged[party];
     }
-    workers.perform(all.data(), timeout_ns);
+    workers != nullptr ? workers->perform(all.data(), timeout_ns) : reduce_here(all);
 
     for (const auto &lane : lanes_.all()) lane->begin();
     give_back(calls);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Staging: performs a collective of several workers' GPU memory through the host. It copies the inputs to page-locked
-// memory. The workers do there what they do for CPUs, and the results are copied back.
+// Staging: performs a collective of GPU memory through the host: every one of several workers that NCCL does not do, and
+// those with an operator of the program, which runs on the host. It copies the inputs to page-locked memory. The workers
+// do there what they do for CPUs, or the leading thread reduces, and the results are copied back.
 //
 // In a reduction, a GPU first adds up what this worker's replicas have: each subtree of the canonical tree that lies
 // among them (reduce/partials.h). Only these sums go to the host. An all-reduce's results come back once for each GPU.
@@ -27,9 +28,10 @@ class Staging {
     explicit Staging(Lanes &lanes) : lanes_(lanes) {}
 
     /// Performs the collective. calls[i] belongs to local replica i; the calls are the same on all workers, and
-    /// checked. The lanes already wait for all parties. Returns when the results are on their way to the outputs.
-    /// Throws what ended the job, DEVICE, or TIMEOUT.
-    void perform(const Group &group, Workers &workers, const Call *const *calls, uint64_t timeout_ns);
+    /// checked. `workers` is nullptr if there is one worker; the calls then have an operator. The lanes already wait for
+    /// all parties. Returns when the results are on their way to the outputs. Throws what ended the job, what an
+    /// operator failed with, DEVICE, or TIMEOUT.
+    void perform(const Group &group, Workers *workers, const Call *const *calls, uint64_t timeout_ns);
 
   private:
     /// A sum of some replicas' buffers that a GPU makes.
@@ -41,12 +43,12 @@ class Staging {
         std::size_t element_bytes; // of a partial
     };
 
-    void find_sums(const Call *const *calls, Workers &workers);
+    void find_sums(const Call *const *calls, Workers *workers);
     Lane *lane_reaching(uint32_t first, uint32_t count) const;
     void make_room(std::size_t bytes, const Group &group, uint64_t timeout_ns);
     std::size_t place_all(const Call *const *calls, char *memory);
     void lay_out(const Call *const *calls, const Group &group, uint64_t timeout_ns);
-    void fetch(const Call *const *calls, const Workers &workers);
+    void fetch(const Call *const *calls, const Workers *workers);
     void add_up(const Call *const *calls, const Sum &sum);
     void await_lanes(const Group &group, uint64_t timeout_ns);
     void give_back(const Call *const *calls);

@@ -5,7 +5,10 @@ package mdist
 // #include "shim.h"
 import "C"
 
-import "runtime"
+import (
+	"runtime"
+	"time"
+)
 
 // Call is a collective that is described once and runs many times. It belongs to one local replica, and reads and writes
 // its buffers each time.
@@ -15,14 +18,31 @@ type Call struct {
 }
 
 // Preparation has the collectives of one local replica, to be prepared. Their arguments are those of the replica's. The
-// buffers must be memory of the library (Alloc, variables), since C keeps them. There are no groups and no operators.
+// buffers must be memory of the library (Alloc, variables), since C keeps them. The calls keep what they need of the
+// group, which may be closed before them; an operator may not.
 type Preparation struct {
 	strategy *Strategy
 	local    int
+	group    *Group
+	timeout  time.Duration
 }
 
 // Prepare prepares collectives of a local replica: strategy.Prepare(0).AllReduce(mdist.Sum, memory.Buffer()).
-func (s *Strategy) Prepare(local int) Preparation { return Preparation{s, local} }
+func (s *Strategy) Prepare(local int) Preparation { return Preparation{strategy: s, local: local} }
+
+// InGroup is for calls of a group's members, of which the local replica is one.
+func (p Preparation) InGroup(group *Group) Preparation {
+	p.group = group
+	return p
+}
+
+// WithTimeout is for calls with a limit for each wait for others.
+func (p Preparation) WithTimeout(timeout time.Duration) Preparation {
+	if p.timeout = timeout; timeout <= 0 {
+		p.timeout = 1
+	}
+	return p
+}
 
 // AllReduce prepares Replica.AllReduce; so do the others for theirs.
 func (p Preparation) AllReduce(op ReduceOp, buffers ...Buffer) (*Call, error) {
@@ -52,7 +72,11 @@ func (p Preparation) AllToAll(inputs, outputs []Buffer) (*Call, error) {
 // AllToAllParts is for Replica.AllToAllParts.
 func (p Preparation) AllToAllParts(inputs []Buffer, inputParts []int, outputs []Buffer, outputParts []int) (*Call,
 	error) {
-	lists, err := partLengths(len(inputs)*p.strategy.ReplicaCount(), inputParts, outputParts)
+	members := p.strategy.ReplicaCount()
+	if p.group != nil {
+		members = p.group.Size()
+	}
+	lists, err := partLengths(len(inputs)*members, inputParts, outputParts)
 	if err != nil {
 		return nil, err
 	}
@@ -116,11 +140,16 @@ func (p Preparation) create(what C.mdistgo_description, in, out []Buffer) (*Call
 	if first(in) != first(out) {
 		outList = byAddress(out)
 	}
+	if p.group != nil {
+		what.group = p.group.handle
+	}
+	what.timeout_ns = C.uint64_t(p.timeout)
 	call := &Call{buffers: [2][]Buffer{in, out}}
 	var story *C.mdist_error_t
 	err = check(C.mdistgo_call_create(p.strategy.handle, local, what, first(inList), first(outList), C.size_t(len(in)),
 		&call.handle, &story), &story)
 	runtime.KeepAlive(p.strategy)
+	runtime.KeepAlive(p.group)
 	if err != nil {
 		return nil, err
 	}

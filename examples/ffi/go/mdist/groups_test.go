@@ -262,6 +262,61 @@ func TestPreparedCallsGiveWhatTheCollectivesGive(t *testing.T) {
 	})
 }
 
+func TestMembersAloneMakeThePreparedCallsOfTheirGroup(t *testing.T) {
+	eachWay(t, 3, func(t *testing.T, strategy *mdist.Strategy, run run) {
+		operator := must(mdist.NewOperator("affine", 2, compose))
+		defer operator.Close()
+		pair := must(strategy.NewGroup(2, 0))
+		var calls [3][]*mdist.Call
+		var products [3]*mdist.Memory[int64]
+		var gathered, taken [3]*mdist.Memory[int32]
+		for _, local := range []int{0, 2} {
+			own := strategy.Prepare(local).InGroup(pair)
+			length := 2 - local/2 // of what comes from each
+			products[local] = must(mdist.Alloc[int64](nil, 0, 2))
+			copy(products[local].Slice(), ofReplica(local))
+			gathered[local], taken[local] = must(mdist.Alloc[int32](nil, 0, 2)), must(mdist.Alloc[int32](nil, 0, 2*length))
+			one, three := must(mdist.Alloc[int32](nil, 0, 1)), must(mdist.Alloc[int32](nil, 0, 3))
+			for _, slice := range [][]int32{one.Slice(), three.Slice()} {
+				for i := range slice {
+					slice[i] = int32(local)
+				}
+			}
+			in, out := []mdist.Buffer{three.Buffer()}, []mdist.Buffer{taken[local].Buffer()}
+			calls[local] = []*mdist.Call{
+				must(own.AllReduce(operator.Op(), products[local].Buffer())),
+				must(own.WithTimeout(time.Minute).AllGather([]mdist.Buffer{one.Buffer()},
+					[]mdist.Buffer{gathered[local].Buffer()})),
+				must(own.AllToAllParts(in, []int{1, 2}, out, []int{length, length})),
+			}
+			if _, err := own.AllToAllParts(in, []int{1, 1, 1}, out, []int{1, 1, 1}); err == nil ||
+				!strings.Contains(err.Error(), "pass 2") {
+				t.Errorf("lengths for three: found %v", err)
+			}
+		}
+		if _, err := strategy.Prepare(1).InGroup(pair).Barrier(); err == nil ||
+			!strings.Contains(err.Error(), "replica 1 is not a member of") {
+			t.Errorf("found %v", err)
+		}
+		pair.Close() // the calls keep what they need of it
+		_, err := run(func(replica *mdist.Replica) error {
+			for _, call := range calls[replica.LocalIndex()] {
+				if err := call.Run(replica); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		succeeds(t, err)
+		for _, local := range []int{0, 2} {
+			succeeds(t, differ("operator", products[local].Slice(), []int64{8, 15})) // (4, 7), then (2, 1)
+			succeeds(t, differ("gathered", gathered[local].Slice(), []int32{2, 0}))
+		}
+		succeeds(t, differ("parts of the first", taken[2].Slice(), []int32{2, 0}))
+		succeeds(t, differ("parts of the second", taken[0].Slice(), []int32{2, 2, 0, 0}))
+	})
+}
+
 func TestAPreparedCallTakesNoSlicesOfGoAndNoOtherReplica(t *testing.T) {
 	strategy := newStrategy(2)
 	_, err := strategy.Prepare(0).AllReduce(mdist.Sum, mdist.Of([]float32{1}))

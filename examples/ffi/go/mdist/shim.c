@@ -339,7 +339,12 @@ mdist_status_t mdistgo_call_create(mdist_strategy_t *strategy, uint32_t local_re
         .input_parts = what.input_parts,
         .output_parts = what.output_parts,
     };
-    return mdist_call_create(strategy, local_replica, &description, out, NULL, error);
+    const mdist_call_options_t options = {
+        .struct_size = sizeof options,
+        .timeout_ns = what.timeout_ns,
+        .group = what.group,
+    };
+    return mdist_call_create(strategy, local_replica, &description, out, &options, error);
 }
 
 static int32_t loop_element(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element, void *user_data) {

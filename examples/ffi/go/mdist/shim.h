@@ -153,12 +153,14 @@ mdist_status_t mdistgo_work_on_done(mdist_work_t *work, uintptr_t function, mdis
 mdist_status_t mdistgo_operator_register(const char *name, size_t element_bytes, uintptr_t combine,
                                          mdist_reduce_op_t *out, mdist_error_t **error);
 
-// mdist_call_description_t without its size and buffers. The parts may be Go's.
+// mdist_call_description_t without its size and buffers, and its options. The parts may be Go's.
 typedef struct mdistgo_description {
     int32_t kind;
     int32_t op;
     uint32_t root;
     const uint64_t *input_parts, *output_parts;
+    const mdist_group_t *group;
+    uint64_t timeout_ns;
 } mdistgo_description;
 
 mdist_status_t mdistgo_call_create(mdist_strategy_t *strategy, uint32_t local_replica, mdistgo_description what,

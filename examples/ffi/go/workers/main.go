@@ -54,8 +54,13 @@ func together(strategy *mdist.Strategy) error {
 	if err != nil {
 		return err
 	}
+	middle, err := strategy.NewGroup(2, 1) // of both workers, too
+	if err != nil {
+		return err
+	}
 	var memories [2]*mdist.Memory[int16]
-	var calls [2]*mdist.Call
+	var pairs [2]*mdist.Memory[int64]
+	var calls, inMiddle [2]*mdist.Call
 	for local := range calls {
 		if memories[local], err = mdist.Alloc[int16](nil, 0, 1); err != nil {
 			return err
@@ -63,8 +68,21 @@ func together(strategy *mdist.Strategy) error {
 		if calls[local], err = strategy.Prepare(local).AllReduce(mdist.Xor, memories[local].Buffer()); err != nil {
 			return err
 		}
-		memories[local].Slice()[0] = 1 << (2*strategy.Worker() + local)
+		id := 2*strategy.Worker() + local
+		memories[local].Slice()[0] = 1 << id
+		if middle.Position(id) < 0 {
+			continue
+		}
+		if pairs[local], err = mdist.Alloc[int64](nil, 0, 2); err != nil {
+			return err
+		}
+		copy(pairs[local].Slice(), []int64{int64(id) + 2, 3*int64(id) + 1})
+		own := strategy.Prepare(local).InGroup(middle)
+		if inMiddle[local], err = own.AllReduce(operator.Op(), pairs[local].Buffer()); err != nil {
+			return err
+		}
 	}
+	middle.Close() // its calls keep what they need of it
 	var ends int32
 	_, err = strategy.Run(func(replica *mdist.Replica) error {
 		id := replica.ID()
@@ -117,6 +135,15 @@ func together(strategy *mdist.Strategy) error {
 		}
 		if err := same("a prepared call", memory.Slice(), []int16{15}); err != nil {
 			return err
+		}
+		if other := inMiddle[replica.LocalIndex()]; other != nil {
+			if err := other.Run(replica); err != nil {
+				return err
+			}
+			// (4, 7), then (3, 4)
+			if err := same("prepared in a group", pairs[replica.LocalIndex()].Slice(), []int64{12, 25}); err != nil {
+				return err
+			}
 		}
 		work, err := call.Start(replica)
 		if err != nil {

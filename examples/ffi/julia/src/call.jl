@@ -5,7 +5,8 @@
 A collective that is described once and runs many times, in steps of that local replica (an index, from 0). The
 arguments behind are those of the collective, which may be any but `all_reduce_rows`. The call keeps its arrays, and reads
 and writes them each time; don't `resize!` them. `Mdist.call!(replica, call)` makes it, `Mdist.call_start!(replica, call)`
-starts it and gives a `Work`. There are no groups.
+starts it and gives a `Work`. With `group = group`, only the group's members make it; the call keeps what it needs of the
+group.
 """
 mutable struct Call <: Handle
     handle::Ptr{mdist_call_t}
@@ -18,11 +19,11 @@ Base.unsafe_convert(::Type{Ptr{mdist_call_t}}, call::Call) = call.handle
 
 function prepared(
     strategy::Strategy, local_replica::Integer, kind::CallKind, inputs, outputs; op::Integer = 0, root::Integer = 0,
-    parts = (UInt64[], UInt64[]), timeout::Real = 0,
+    parts = (UInt64[], UInt64[]), timeout::Real = 0, group = nothing,
 )
-    limits = options(timeout)
+    limits = options(timeout, handle_of(group))
     out = Out{mdist_call_t}(C_NULL)
-    GC.@preserve inputs outputs parts begin
+    GC.@preserve inputs outputs parts group begin
         from, to = describe(inputs), outputs === nothing ? mdist_buffer_t[] : describe(outputs)
         GC.@preserve from to begin
             what = Ref(mdist_call_description_t(
@@ -41,38 +42,36 @@ end
 "Of a list that its caller keeps; C_NULL if it is empty."
 address(list::Vector{T}) where {T} = isempty(list) ? Ptr{T}(C_NULL) : pointer(list)
 
-prepare(::typeof(all_reduce!), strategy::Strategy, own::Integer, op::ReduceOp, arrays...; timeout::Real = 0) =
-    prepared(strategy, own, CALL_ALL_REDUCE, arrays, arrays; op = Integer(op), timeout)
-prepare(::typeof(broadcast!), strategy::Strategy, own::Integer, root::Integer, arrays...; timeout::Real = 0) =
-    prepared(strategy, own, CALL_BROADCAST, arrays, nothing; root, timeout)
-prepare(::typeof(all_gather!), strategy::Strategy, own::Integer, pairs::Pair...; timeout::Real = 0) =
-    prepared(strategy, own, CALL_ALL_GATHER, map(first, pairs), map(last, pairs); timeout)
-prepare(::typeof(reduce_scatter!), strategy::Strategy, own::Integer, op::ReduceOp, pairs::Pair...; timeout::Real = 0) =
-    prepared(strategy, own, CALL_REDUCE_SCATTER, map(first, pairs), map(last, pairs); op = Integer(op), timeout)
-prepare(::typeof(all_to_all!), strategy::Strategy, own::Integer, pairs::Pair...; timeout::Real = 0) =
-    prepared(strategy, own, CALL_ALL_TO_ALL, map(first, pairs), map(last, pairs); timeout)
+prepare(::typeof(all_reduce!), strategy::Strategy, own::Integer, op::ReduceOp, arrays...; limits...) =
+    prepared(strategy, own, CALL_ALL_REDUCE, arrays, arrays; op = Integer(op), limits...)
+prepare(::typeof(broadcast!), strategy::Strategy, own::Integer, root::Integer, arrays...; limits...) =
+    prepared(strategy, own, CALL_BROADCAST, arrays, nothing; root, limits...)
+prepare(::typeof(all_gather!), strategy::Strategy, own::Integer, pairs::Pair...; limits...) =
+    prepared(strategy, own, CALL_ALL_GATHER, map(first, pairs), map(last, pairs); limits...)
+prepare(::typeof(reduce_scatter!), strategy::Strategy, own::Integer, op::ReduceOp, pairs::Pair...; limits...) =
+    prepared(strategy, own, CALL_REDUCE_SCATTER, map(first, pairs), map(last, pairs); op = Integer(op), limits...)
+prepare(::typeof(all_to_all!), strategy::Strategy, own::Integer, pairs::Pair...; limits...) =
+    prepared(strategy, own, CALL_ALL_TO_ALL, map(first, pairs), map(last, pairs); limits...)
 function prepare(
-    ::typeof(all_to_all_parts!), strategy::Strategy, own::Integer, parts::Pair, pairs::Pair...; timeout::Real = 0,
+    ::typeof(all_to_all_parts!), strategy::Strategy, own::Integer, parts::Pair, pairs::Pair...; group = nothing,
+    limits...,
 )
-    lengths = Tuple(part_lengths(one, length(pairs), replica_count(strategy)) for one in parts)
+    takers = group === nothing ? replica_count(strategy) : length(group)
+    lengths = Tuple(part_lengths(one, length(pairs), takers) for one in parts)
     return prepared(
-        strategy, own, CALL_ALL_TO_ALL_PARTS, map(first, pairs), map(last, pairs); parts = lengths, timeout)
+        strategy, own, CALL_ALL_TO_ALL_PARTS, map(first, pairs), map(last, pairs); parts = lengths, group, limits...)
 end
 function prepare(
-    ::typeof(reduce_to_root!), strategy::Strategy, own::Integer, op::ReduceOp, root::Integer, arrays...;
-    timeout::Real = 0,
+    ::typeof(reduce_to_root!), strategy::Strategy, own::Integer, op::ReduceOp, root::Integer, arrays...; limits...,
 )
-    return prepared(strategy, own, CALL_REDUCE_TO_ROOT, arrays, arrays; op = Integer(op), root, timeout)
+    return prepared(strategy, own, CALL_REDUCE_TO_ROOT, arrays, arrays; op = Integer(op), root, limits...)
 end
-function prepare(
-    ::typeof(gather_to_root!), strategy::Strategy, own::Integer, root::Integer, pairs::Pair...; timeout::Real = 0,
-)
-    return prepared(strategy, own, CALL_GATHER_TO_ROOT, map(first, pairs), map(last, pairs); root, timeout)
-end
-prepare(::typeof(scatter!), strategy::Strategy, own::Integer, root::Integer, pairs::Pair...; timeout::Real = 0) =
-    prepared(strategy, own, CALL_SCATTER, map(first, pairs), map(last, pairs); root, timeout)
-prepare(::typeof(barrier), strategy::Strategy, own::Integer; timeout::Real = 0) =
-    prepared(strategy, own, CALL_BARRIER, (), nothing; timeout)
+prepare(::typeof(gather_to_root!), strategy::Strategy, own::Integer, root::Integer, pairs::Pair...; limits...) =
+    prepared(strategy, own, CALL_GATHER_TO_ROOT, map(first, pairs), map(last, pairs); root, limits...)
+prepare(::typeof(scatter!), strategy::Strategy, own::Integer, root::Integer, pairs::Pair...; limits...) =
+    prepared(strategy, own, CALL_SCATTER, map(first, pairs), map(last, pairs); root, limits...)
+prepare(::typeof(barrier), strategy::Strategy, own::Integer; limits...) =
+    prepared(strategy, own, CALL_BARRIER, (), nothing; limits...)
 
 "    Mdist.call_start!(replica, call): `Mdist.call!`, started."
 function call_start!(replica::Replica, call::Call)

@@ -82,6 +82,34 @@ end
     @test missing_one isa MdistError && occursin("local_replica is 2; this strategy has 2", missing_one.message)
 end
 
+@testset "members alone make the prepared calls of their group" begin
+    strategy = strategy_of(3)
+    pair = Mdist.Group(strategy, [2, 0])
+    sums, gathered, parts = [[0.5], [1.5], [2.5]], [zeros(Int32, 2) for _ in 1:3], [zeros(Int32, 4), Int32[], zeros(Int32, 2)]
+    calls = map((0, 2)) do own
+        i, id, each = own + 1, Int32(own), own == 2 ? 1 : 2
+        own => (
+            Mdist.prepare(all_reduce!, strategy, own, Mdist.SUM, sums[i]; group = pair),
+            Mdist.prepare(all_gather!, strategy, own, [id] => gathered[i]; group = pair, timeout = 60),
+            Mdist.prepare(
+                all_to_all_parts!, strategy, own, [1, 2] => [each, each], fill(id, 3) => parts[i]; group = pair),
+        )
+    end
+    outsider = thrown(() -> Mdist.prepare(barrier, strategy, 1; group = pair))
+    @test outsider isa MdistError && occursin("replica 1 is not a member of", outsider.message)
+    few = thrown(() -> Mdist.prepare(all_to_all_parts!, strategy, 0, [1, 1, 1] => [1, 1, 1], zeros(3) => zeros(3); group = pair))
+    @test few isa ArgumentError && occursin("pass 2", few.msg)
+    close(pair) # the calls keep what they need of it
+    GC.gc()
+    run(strategy) do replica
+        for (own, made) in calls
+            own == local_index(replica) && foreach(call -> Mdist.call!(replica, call), made)
+        end
+    end
+    @test sums == [[3.0], [1.5], [3.0]] && gathered[[1, 3]] == [[2, 0], [2, 0]]
+    @test parts[3] == [2, 0] && parts[1] == [2, 2, 0, 0]
+end
+
 @testset "messages go by sender and tag" begin
     strategy = strategy_of(3)
     run(strategy) do replica

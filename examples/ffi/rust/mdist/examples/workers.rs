@@ -22,13 +22,21 @@ fn together(strategy: &Strategy) -> Done {
         [left[0] * right[0], left[1] * right[0] + right[1]]
     })?;
     let crossed = strategy.group(&[3, 0])?; // of both workers
+    let middle = strategy.group(&[2, 1])?; // of both workers, too
     let ends = Arc::new(AtomicU32::new(0));
     let mut calls = Vec::new();
     for local in 0..2 {
         let id = 2 * strategy.worker() + local;
-        calls.push(strategy.prepare(local).all_reduce(Op::Sum, vec![id])?);
+        let own = strategy.prepare(local);
+        let numbers = vec![i64::from(id) + 2, 3 * i64::from(id) + 1];
+        let in_middle = match middle.position(id) {
+            Some(_) => Some(own.in_group(&middle).all_reduce(&compose, numbers)?),
+            None => None,
+        };
+        calls.push((own.all_reduce(Op::Sum, vec![id])?, in_middle));
     }
-    strategy.run_each(Run::new(), &mut calls, |replica, call| {
+    drop(middle); // its calls keep what they need of it
+    strategy.run_each(Run::new(), &mut calls, |replica, (call, in_middle)| {
         let id = replica.id();
         let mut own = [i64::from(id) + 2, 3 * i64::from(id) + 1];
         replica.all_reduce(&compose, &mut own)?;
@@ -44,6 +52,10 @@ fn together(strategy: &Strategy) -> Done {
         equal(taken, expected)?;
         call.run(replica)?;
         equal(call.buffer::<u32>(0)?, &[6])?;
+        if let Some(call) = in_middle {
+            call.run(replica)?;
+            equal(call.buffer::<i64>(0)?, &[12, 25])?; // (4, 7), then (3, 4)
+        }
         let sending = replica.send_start((id + 1) % 4, 9, vec![id; 2000])?;
         let mut received = vec![9u32; 2000];
         replica.receive((id + 3) % 4, 9, &mut received)?;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Prepared calls: collectives that are described once and run many times.
+use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
+use std::time::Duration;
 use std::{mem, slice};
 
 use mdist_sys as sys;
 
 use crate::element::Element;
 use crate::error::{call, make, Error, Result};
-use crate::replica::{same_count, Replica};
+use crate::group::Group;
+use crate::replica::{limit_of, same_count, Replica};
+use crate::run::Run;
 use crate::strategy::Op;
 use crate::work::OwnedBuffers;
 use crate::{Strategy, Work};
@@ -41,10 +45,13 @@ unsafe impl<B: Send> Send for Call<B> {}
 unsafe impl<B: Sync> Sync for Call<B> {}
 
 /// The collectives of one local replica, to be prepared. Each has the arguments of the [`Replica`]'s.
-/// There are no groups or operators here.
+/// The calls keep what they need of the group and the operator, which may be dropped before them.
 pub struct Prepare<'a> {
     strategy: &'a Strategy,
     local_replica: u32,
+    members: u32, // that make the call
+    options: sys::mdist_call_options,
+    group: PhantomData<&'a Group>,
 }
 
 impl Strategy {
@@ -53,6 +60,9 @@ impl Strategy {
         Prepare {
             strategy: self,
             local_replica,
+            members: self.replica_count(),
+            options: Run::new().options(),
+            group: PhantomData,
         }
     }
 }
@@ -75,11 +85,41 @@ fn description(
     }
 }
 
-impl Prepare<'_> {
+impl<'a> Prepare<'a> {
+    /// Calls of a group's members, of which the local replica is one.
+    pub fn in_group<'b>(&self, group: &'b Group) -> Prepare<'b>
+    where
+        'a: 'b,
+    {
+        self.with(group.size(), |options| options.group = group.raw())
+    }
+
+    /// Calls with a timeout for each wait for others.
+    pub fn with_timeout(&self, timeout: Duration) -> Prepare<'a> {
+        self.with(self.members, |options| {
+            options.timeout_ns = limit_of(timeout)
+        })
+    }
+
+    fn with<'b>(&self, members: u32, set: impl FnOnce(&mut sys::mdist_call_options)) -> Prepare<'b>
+    where
+        'a: 'b,
+    {
+        let mut options = self.options;
+        set(&mut options);
+        Prepare {
+            strategy: self.strategy,
+            local_replica: self.local_replica,
+            members,
+            options,
+            group: PhantomData,
+        }
+    }
+
     /// In place.
-    pub fn all_reduce<B: OwnedBuffers>(&self, op: Op, buffers: B) -> Result<Call<B>> {
+    pub fn all_reduce<B: OwnedBuffers>(&self, op: impl Into<Op>, buffers: B) -> Result<Call<B>> {
         self.in_place(
-            description(sys::MDIST_CALL_ALL_REDUCE, op.raw(), 0),
+            description(sys::MDIST_CALL_ALL_REDUCE, op.into().raw(), 0),
             buffers,
         )
     }
@@ -102,11 +142,11 @@ impl Prepare<'_> {
 
     pub fn reduce_scatter<I: OwnedBuffers, O: OwnedBuffers>(
         &self,
-        op: Op,
+        op: impl Into<Op>,
         inputs: I,
         outputs: O,
     ) -> Result<Call<(I, O)>> {
-        let described = description(sys::MDIST_CALL_REDUCE_SCATTER, op.raw(), 0);
+        let described = description(sys::MDIST_CALL_REDUCE_SCATTER, op.into().raw(), 0);
         self.exchange(described, inputs, outputs)
     }
 
@@ -131,10 +171,10 @@ impl Prepare<'_> {
     ) -> Result<Call<(I, O)>> {
         let mut given = Vec::new();
         inputs.describe(&mut given);
-        let expected = given.len() * self.strategy.replica_count() as usize;
+        let expected = given.len() * self.members as usize;
         if input_parts.len() != expected || output_parts.len() != expected {
             let sentence = format!(
-                "{} and {} lengths of parts; pass {expected} each, one for each buffer and replica",
+                "{} and {} lengths of parts; pass {expected} each, one for each buffer and replica that takes part",
                 input_parts.len(),
                 output_parts.len()
             );
@@ -149,11 +189,11 @@ impl Prepare<'_> {
     /// In place.
     pub fn reduce_to_root<B: OwnedBuffers>(
         &self,
-        op: Op,
+        op: impl Into<Op>,
         root: u32,
         buffers: B,
     ) -> Result<Call<B>> {
-        let described = description(sys::MDIST_CALL_REDUCE_TO_ROOT, op.raw(), root);
+        let described = description(sys::MDIST_CALL_REDUCE_TO_ROOT, op.into().raw(), root);
         self.in_place(described, buffers)
     }
 
@@ -224,9 +264,9 @@ impl Prepare<'_> {
         buffers: B,
     ) -> Result<Call<B>> {
         let (strategy, local) = (self.strategy.raw(), self.local_replica);
-        // Safety: our handle; C copies all arrays, and the call that comes out owns the buffers.
+        // Safety: our handles; C copies all arrays, and the call that comes out owns the buffers.
         let call = make(|out, error| unsafe {
-            sys::mdist_call_create(strategy, local, &described, out, ptr::null(), error)
+            sys::mdist_call_create(strategy, local, &described, out, &self.options, error)
         })?;
         Ok(Call {
             raw: NonNull::new(call).expect("a call that succeeds gives a call"),

@@ -14,6 +14,12 @@ use crate::strategy::Op;
 use crate::tensor::{raw_tensor, Tensor};
 use crate::Dtype;
 
+/// A timeout of C's options, where 0 would be the strategy's.
+pub(crate) fn limit_of(timeout: Duration) -> u64 {
+    let timeout = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+    timeout.clamp(1, sys::MDIST_FOREVER)
+}
+
 /// A replica inside its step. It stays on the step's thread and ends with it: it is neither `Send`
 /// nor `Sync`, and only ever lent.
 ///
@@ -61,8 +67,7 @@ impl<'run> Replica<'run> {
 
     /// This replica with a timeout for each wait for others in its collectives.
     pub fn with_timeout(&self, timeout: Duration) -> Replica<'_> {
-        let timeout = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX).max(1);
-        self.with_options(|options| options.timeout_ns = timeout.min(sys::MDIST_FOREVER))
+        self.with_options(|options| options.timeout_ns = limit_of(timeout))
     }
 
     fn with_options(&self, set: impl FnOnce(&mut sys::mdist_call_options)) -> Replica<'_> {

@@ -250,6 +250,63 @@ fn prepared_calls_give_what_the_collectives_give() {
 }
 
 #[test]
+fn members_alone_make_the_prepared_calls_of_their_group() {
+    let strategy = strategy(3);
+    let compose = Operator::new("affine", composed).unwrap();
+    let pair = strategy.group(&[2, 0]).unwrap();
+    let prepare = |local: u32| -> mdist::Result<_> {
+        let own = strategy.prepare(local).in_group(&pair);
+        let first = local == 2; // in the group
+        Ok((
+            own.all_reduce(&compose, of_replica(local).to_vec())?,
+            own.with_timeout(Duration::from_secs(60))
+                .all_gather(vec![local], vec![9u32; 2])?,
+            own.all_to_all_parts(
+                vec![local; 3],
+                &[1, 2],
+                vec![9u32; if first { 2 } else { 4 }],
+                &[if first { 1 } else { 2 }; 2],
+            )?,
+        ))
+    };
+    let outsider = prepare(1).map(drop).unwrap_err();
+    assert!(
+        outsider
+            .to_string()
+            .contains("replica 1 is not a member of"),
+        "{outsider}"
+    );
+    let few = strategy.prepare(0).in_group(&pair);
+    let few = few.all_to_all_parts(vec![0u32; 3], &[1; 3], vec![0u32; 3], &[1; 3]);
+    assert!(few
+        .map(drop)
+        .unwrap_err()
+        .to_string()
+        .contains("pass 2 each"));
+    let mut calls = [Some(prepare(0).unwrap()), None, Some(prepare(2).unwrap())];
+    drop((pair, compose)); // the calls keep what they need of them
+    strategy
+        .run_each(Run::new(), &mut calls, |replica, calls| {
+            let (product, gather, parts) = match calls {
+                Some(calls) => calls,
+                None => return Ok(()),
+            };
+            product.run(replica)?;
+            equal(product.buffer::<i64>(0)?, &[8, 15])?; // (4, 7), then (2, 1)
+            gather.run(replica)?;
+            equal(gather.buffer::<u32>(1)?, &[2, 0])?;
+            parts.run(replica)?;
+            let expected: &[u32] = if replica.id() == 2 {
+                &[2, 0]
+            } else {
+                &[2, 2, 0, 0]
+            };
+            equal(parts.buffer::<u32>(1)?, expected)
+        })
+        .unwrap();
+}
+
+#[test]
 fn a_prepared_call_of_another_replica_is_refused() {
     let strategy = strategy(2);
     let mut calls = [1, 0].map(|local| strategy.prepare(local).barrier().unwrap());
