@@ -106,16 +106,27 @@ static int is_strange(const mdist_strategy_t *strategy, const char *what) {
     return strange != NULL && strcmp(strange, what) == 0 && mdist_strategy_is_joining(strategy);
 }
 
+static uint64_t reads; // of numbers, by this process
+
+static int32_t count_read(const mdist_tensor_t *number, size_t count, int32_t *keep, void *user_data) {
+    (void)number, (void)count, (void)user_data;
+    ++reads;
+    *keep = 1;
+    return 0;
+}
+
 static mdist_iterator_t *numbers_of(mdist_strategy_t *strategy) {
-    mdist_dataset_t *range, *shuffled, *repeated, *batches, *dealt;
+    mdist_dataset_t *range, *counted, *shuffled, *repeated, *batches, *dealt;
     mdist_iterator_t *iterator;
     DO(mdist_dataset_range(0, 500, 1, &range, &problem));
-    DO(mdist_dataset_shuffle(range, 100, 7, 1, &shuffled, &problem));
+    DO(mdist_dataset_filter(range, count_read, NULL, NULL, &counted, &problem));
+    DO(mdist_dataset_shuffle(counted, 100, 7, 1, &shuffled, &problem));
     DO(mdist_dataset_repeat(shuffled, MDIST_FOREVER, &repeated, &problem)); // with another order each time
     DO(mdist_dataset_batch(repeated, is_strange(strategy, "dataset") ? 14 : 13, 0, &batches, &problem));
     DO(mdist_distribute_dataset(strategy, batches, &dealt, NULL, &problem));
     DO(mdist_iterator_create(dealt, &iterator, &problem));
     mdist_dataset_destroy(range);
+    mdist_dataset_destroy(counted);
     mdist_dataset_destroy(shuffled);
     mdist_dataset_destroy(repeated);
     mdist_dataset_destroy(batches);
@@ -151,6 +162,7 @@ static mdist_status_t print_result(mdist_strategy_t *strategy, uint32_t generati
         hash = hash_of(hash, tensor.data, i == 0 ? WEIGHTS * sizeof(float) : sizeof(double));
         mdist_value_destroy(value);
     }
+    printf("reads %" PRIu64 "\n", reads);
     printf("result %016" PRIx64 " generation %" PRIu32 " workers %" PRIu32 "\n", hash, generation,
            mdist_strategy_worker_count(strategy));
     fflush(stdout);
