@@ -214,6 +214,25 @@ static void two_losses_at_once_need_two_copies(void **state) {
     run_with(4, die, 2, "2", "tcp", 0);
 }
 
+/// Nothing belongs to one replica, so any worker that is left has the whole state.
+static void all_but_one_are_lost_where_all_is_mirrored(void **state) {
+    (void)state;
+    setenv("TEST_MIRRORED", "1", 1);
+    char result[64];
+    Job job;
+    begin(&job, 1, 1, "1", "tcp");
+    start(&job, NULL);
+    finish(&job);
+    take_result(&job, result);
+    for (int shm = 0; shm < 2; ++shm) {
+        begin(&job, 4, 1, "1", shm ? "auto" : "tcp");
+        for (uint32_t i = 0; i < 4; ++i) start(&job, i < 3 ? "step 7 99" : NULL);
+        finish(&job);
+        expect(&job, result, 3);
+    }
+    unsetenv("TEST_MIRRORED");
+}
+
 static void one_more_is_lost_in_the_regroup(void **state) {
     (void)state;
     const char *const die[] = {"step 7 0", "restore 0 2"};
@@ -490,6 +509,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(gradients_go_on),
         cmocka_unit_test(handles_of_an_old_generation_are_refused),
         cmocka_unit_test(two_losses_at_once_need_two_copies),
+        cmocka_unit_test(all_but_one_are_lost_where_all_is_mirrored),
         cmocka_unit_test(one_more_is_lost_in_the_regroup),
         cmocka_unit_test(two_losses_with_a_commit_between),
         cmocka_unit_test(too_many_losses_name_the_replicas),
