@@ -213,6 +213,8 @@ int dispatch(int argc, char **argv) {
     const std::string about_elastic = "measure what elastic jobs cost, and the loss of a worker in one; starts its own";
     CLI::Option *elastic = bench->add_flag("--elastic", about_elastic);
     elastic->excludes(workers)->excludes(costs);
+    // How the bench starts itself as a worker. Hidden, since it is of no use by itself.
+    const CLI::Option *elastic_worker = bench->add_flag("--elastic-worker")->group("")->excludes(elastic);
     bench->footer(
         "Examples:\n\n    mdist bench --filter all_reduce\n"
         "    mdist launch -n 4 -- mdist bench --workers --max 1MiB\n"
@@ -281,9 +283,8 @@ int dispatch(int argc, char **argv) {
     workers_options.quick = options.quick;
     if (bench->parsed() && *workers) return mdist::bench_workers(workers_options, json);
     if (bench->parsed() && *costs) return mdist::bench_job_costs(options, json);
-    if (bench->parsed() && *elastic)
-        return mdist::is_elastic_bench_worker() ? mdist::run_elastic_bench_worker()
-                                                : mdist::bench_elastic(options, json);
+    if (bench->parsed() && *elastic_worker) return mdist::run_elastic_bench_worker();
+    if (bench->parsed() && *elastic) return mdist::bench_elastic(options, json);
     if (bench->parsed()) return mdist::run_bench(options, json);
     return 0;
 }

@@ -10,6 +10,7 @@
 #include "api/input_options.h"
 #include "data/distribute/describe.h"
 #include "data/iterator.h"
+#include "data/transforms/keep.h"
 #include "strategy/elastic/elastic.h"
 #include "strategy/input/elastic_dataset.h"
 #include "strategy/job/call_functions.h"
@@ -74,7 +75,7 @@ std::shared_ptr<Dataset> distribute_in_elastic(const std::shared_ptr<Strategy> &
     Elastic *const part = strategy->elastic_part(); // lives as long as the dataset, which keeps the strategy
     return distribute_elastic(
         strategy, &calls::kDistributeDataset,
-        [source, choices](const InputLayout &layout) {
+        [source = Source(make_keep(source)), choices](const InputLayout &layout) {
             return contribution_of(make_plan(source, layout, choices.dealing), choices);
         },
         [part](const std::shared_ptr<Iterator> &iterator) { part->add(iterator); });

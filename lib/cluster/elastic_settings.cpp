@@ -72,6 +72,7 @@ ElasticSettings elastic_settings(const Config &config) {
     settings.min_workers = number_within(config, "elastic.min_workers", 1, settings.max_workers);
     settings.wait_ns = config.duration_ns("elastic.wait");
     settings.copies = number_within(config, "elastic.copies", 1, kMostCopies);
+    settings.rewind_bytes = config.bytes("elastic.rewind_bytes");
     settings.max_losses_per_commit = number_within(config, "elastic.max_losses_per_commit", 0, INT32_MAX);
     refuse_what_does_not_fit(config);
     return settings;

@@ -14,6 +14,7 @@ struct ElasticSettings {
     uint32_t max_workers = 1;
     uint64_t wait_ns = 0;
     uint32_t copies = 1;
+    uint64_t rewind_bytes = 0; // of each iterator
     uint32_t max_losses_per_commit = 3;
 
     bool on() const { return replicas != 0; }

@@ -52,6 +52,7 @@ class Stop {
 };
 
 class Agreement; // data/agreement.h
+class KeptInput; // data/transforms/keep.h
 
 /// What every stream of one iteration is told.
 struct Iteration {
@@ -67,6 +68,8 @@ struct Iteration {
     /// Receives the rows of every replica in each element of a distributed dataset; may be null. Only the caller's
     /// thread uses it.
     std::shared_ptr<StepRows> step_rows = nullptr;
+    /// What the iteration keeps, so that it can go back without reading again; may be null.
+    std::shared_ptr<KeptInput> kept = nullptr;
     /// Makes every run give the same elements in the same order: shuffles do not reshuffle. True below a cache.
     bool alike = false;
 };
@@ -204,6 +207,8 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     virtual std::size_t replica_count() const { return 0; }
     /// Makes the agreement of a new iteration; null if it needs none.
     virtual std::shared_ptr<Agreement> agreement() const { return nullptr; }
+    /// Makes what a new iteration keeps for going back; null if it keeps nothing.
+    virtual std::shared_ptr<KeptInput> new_kept() const { return nullptr; }
 
     /// Returns the datasets that this one is made from.
     virtual Sources sources() const { return {}; }

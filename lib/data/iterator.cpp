@@ -3,6 +3,7 @@
 
 #include "data/agreement.h"
 #include "data/current_failure.h"
+#include "data/transforms/keep.h"
 #include "util/forced_unwind.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -29,8 +30,19 @@ Iterator::Iterator(std::shared_ptr<const Dataset> dataset)
 Iterator::Run Iterator::begin(std::shared_ptr<Series> series) const {
     Run run;
     run.series = std::move(series);
-    run.stream = dataset_->open(Iteration{nullptr, awaited_, run.skipped, run.series, agreement_, step_rows_});
+    run.kept = dataset_->new_kept();
+    run.stream = open(run);
     return run;
+}
+
+std::unique_ptr<Stream> Iterator::open(const Run &run) const {
+    return dataset_->open(Iteration{nullptr, awaited_, run.skipped, run.series, agreement_, step_rows_, run.kept});
+}
+
+void Iterator::Run::close() {
+    if (kept) kept->stop()->request(); // first, since the stream may wait for its threads
+    stream.reset();
+    kept.reset();
 }
 
 void Iterator::require_open() const {
@@ -41,7 +53,7 @@ void Iterator::require_open() const {
 void Iterator::close() {
     const OnlyCall call(busy_);
     *awaited_ = true;
-    run_.stream.reset();
+    run_.close();
     element_ = Element();
 }
 
@@ -100,6 +112,31 @@ IteratorState Iterator::state() {
     run_.series->require_exact();
     return {short_description(dataset_->description()), dataset_->layout(run_.taken), run_.taken,
             run_.series->numbers()};
+}
+
+bool Iterator::rewind(const IteratorState &state) {
+    const OnlyCall call(busy_);
+    require_open();
+    const bool same = state.orders == run_.series->numbers() && state.layout == dataset_->layout(state.taken) &&
+                      state.dataset == short_description(dataset_->description());
+    if (!same || failure_ || !run_.kept || !run_.kept->usable()) return false;
+    try {
+        Element scratch;
+        std::unique_ptr<Stream> stream = open(run_);
+        if (stream->replay(state.taken, scratch) < state.taken) return false;
+        run_.stream = std::move(stream);
+    } catch (const Failure &) {
+        return false; // it was forgotten, or the source fails; a new iteration finds out
+    }
+    run_.taken = state.taken;
+    element_ = Element();
+    step_rows_->clear();
+    return true;
+}
+
+void Iterator::forget_before_position() {
+    const OnlyCall call(busy_);
+    if (run_.kept) run_.kept->forget_before(run_.taken); // each step takes at least one element of the source
 }
 
 namespace {

@@ -44,6 +44,12 @@ class Iterator {
     /// is not determined which elements these were.
     IteratorState state();
 
+    /// Goes back to a position of this iteration, if what was kept permits that. Else returns false; Restoring then
+    /// makes a new iteration. The dataset may be dealt out in another way than before. The source is not read.
+    bool rewind(const IteratorState &state);
+    /// Gives up what is kept of elements before the position. Nobody goes back further.
+    void forget_before_position();
+
   private:
     friend class Restoring;
 
@@ -65,9 +71,17 @@ class Iterator {
         std::shared_ptr<std::atomic<uint64_t>> skipped = std::make_shared<std::atomic<uint64_t>>(0);
         std::unique_ptr<Stream> stream; // null when closed
         uint64_t taken = 0;
+        std::shared_ptr<KeptInput> kept; // may be null
+
+        Run() = default;
+        Run(Run &&) = default;
+        Run &operator=(Run &&) = default;
+        ~Run() { close(); }
+        void close();
     };
 
     Run begin(std::shared_ptr<Series> series) const;
+    std::unique_ptr<Stream> open(const Run &run) const;
     bool advance(Room *room, FunctionRef<void(const Element *)> take);
     Stream::Got produce(Room *room);
     void require_open() const;

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 
 #include <fcntl.h>
@@ -36,9 +37,10 @@ class LaunchedJob {
             throw std::system_error(errno, std::generic_category(), "/proc/self/exe");
         std::vector<std::string> words = {own, "launch", "--no-input"};
         words.insert(words.end(), size.begin(), size.end());
-        words.insert(words.end(), {"--", own, "bench", "--elastic"});
+        words.insert(words.end(), {"--", own, "bench", "--elastic-worker"});
         for (char **entry = environ; *entry != nullptr; ++entry)
-            if (std::string(*entry).rfind("MDIST_", 0) != 0) settings.push_back(*entry);
+            if (!std::string_view(*entry).starts_with("MDIST_") && !std::string_view(*entry).starts_with("BENCH_"))
+                settings.push_back(*entry);
         std::vector<char *> argv, env;
         for (std::string &word : words) argv.push_back(word.data());
         for (std::string &setting : settings) env.push_back(setting.data());

@@ -11,10 +11,7 @@ namespace mdist {
 /// size. Prints to stdout and returns the exit status.
 int bench_elastic(const BenchOptions &options, bool json);
 
-/// Whether this process is a worker of such a bench.
-bool is_elastic_bench_worker();
-
-/// The worker's part. Returns the exit status.
+/// The part of a worker, `mdist bench --elastic-worker`, which the bench has started. Returns the exit status.
 int run_elastic_bench_worker();
 
 } // namespace mdist

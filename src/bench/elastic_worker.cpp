@@ -176,10 +176,6 @@ int step(mdist_strategy_t *strategy, const MappedBoard &board, uint32_t rounds) 
 
 } // namespace
 
-bool is_elastic_bench_worker() {
-    return !variable("BENCH_BOARD").empty();
-}
-
 int run_elastic_bench_worker() {
     const MappedBoard board(variable("BENCH_BOARD"));
     const StrategyHandle strategy = make_strategy(nullptr);

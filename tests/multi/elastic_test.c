@@ -214,6 +214,25 @@ static void two_losses_at_once_need_two_copies(void **state) {
     run_with(4, die, 2, "2", "tcp", 0);
 }
 
+/// Nothing belongs to one replica, so any worker that is left has the whole state.
+static void all_but_one_are_lost_where_all_is_mirrored(void **state) {
+    (void)state;
+    setenv("TEST_MIRRORED", "1", 1);
+    char result[64];
+    Job job;
+    begin(&job, 1, 1, "1", "tcp");
+    start(&job, NULL);
+    finish(&job);
+    take_result(&job, result);
+    for (int shm = 0; shm < 2; ++shm) {
+        begin(&job, 4, 1, "1", shm ? "auto" : "tcp");
+        for (uint32_t i = 0; i < 4; ++i) start(&job, i < 3 ? "step 7 99" : NULL);
+        finish(&job);
+        expect(&job, result, 3);
+    }
+    unsetenv("TEST_MIRRORED");
+}
+
 static void one_more_is_lost_in_the_regroup(void **state) {
     (void)state;
     const char *const die[] = {"step 7 0", "restore 0 2"};
@@ -225,6 +244,43 @@ static void two_losses_with_a_commit_between(void **state) {
     const char *const die[] = {"step 7 0", "step 13 99"};
     run_with(4, die, 2, "1", "tcp", 0);
     run_with(4, die, 2, "1", "tcp", 1);
+}
+
+static uint64_t reads_of(const Worker *worker) {
+    const char *const told = strstr(worker->text, "reads ");
+    assert_non_null(told);
+    return strtoull(told + strlen("reads "), NULL, 10);
+}
+
+/// A survivor takes what it has kept of its input. With another number of bytes, or none, it reads again, and has the
+/// same result.
+static void survivors_go_back_in_their_input(void **state) {
+    (void)state;
+    Job job;
+    begin(&job, 2, 1, "1", "tcp");
+    for (uint32_t i = 0; i < 2; ++i) start(&job, NULL);
+    finish(&job);
+    const uint64_t once = reads_of(&job.workers[0]);
+    assert_int_equal(reads_of(&job.workers[1]), once);
+    static const char *const limits[] = {NULL, "0", "150"}; // an element has 104 bytes
+    for (size_t i = 0; i < 6; ++i) {
+        const char *const limit = limits[i % 3];
+        const int ahead = i >= 3;
+        if (limit != NULL) setenv("MDIST_ELASTIC_REWIND_BYTES", limit, 1);
+        if (ahead) setenv("MDIST_DATA_PREFETCH_ON_DEVICE", "true", 1);
+        begin(&job, 3, 1, "1", "tcp");
+        start(&job, "step 8 0"); // the last commit is of step 6
+        start(&job, "step 16 99");
+        start(&job, NULL);
+        finish(&job);
+        expect(&job, undisturbed, 2);
+        const uint64_t read = reads_of(&job.workers[2]);
+        if (limit == NULL && !ahead) assert_int_equal(read, once);
+        if (limit == NULL && ahead) assert_in_range(read, once, once + 8 * 13); // one element for each of its replicas
+        if (limit != NULL) assert_true(read > once + 8 * 13);
+        unsetenv("MDIST_ELASTIC_REWIND_BYTES");
+        unsetenv("MDIST_DATA_PREFETCH_ON_DEVICE");
+    }
 }
 
 static void await_begin(const Worker *worker) {
@@ -339,7 +395,7 @@ static void newcomers_that_differ_are_turned_away(void **state) {
 static void a_job_of_fixed_size_refuses(void **state) {
     (void)state;
     for (const char *const *name = (const char *const[]){"REPLICAS", "MIN_WORKERS", "MAX_WORKERS", "WAIT", "COPIES",
-                                                         "MAX_LOSSES_PER_COMMIT", NULL};
+                                                         "MAX_LOSSES_PER_COMMIT", "REWIND_BYTES", NULL};
          *name != NULL; ++name) {
         char variable[64];
         snprintf(variable, sizeof variable, "MDIST_ELASTIC_%s", *name);
@@ -449,9 +505,11 @@ int main(int argc, char **argv) {
         cmocka_unit_test(workers_of_any_number_have_the_same_result),
         cmocka_unit_test(the_others_go_on_when_one_is_killed),
         cmocka_unit_test(a_newcomer_takes_the_place),
+        cmocka_unit_test(survivors_go_back_in_their_input),
         cmocka_unit_test(gradients_go_on),
         cmocka_unit_test(handles_of_an_old_generation_are_refused),
         cmocka_unit_test(two_losses_at_once_need_two_copies),
+        cmocka_unit_test(all_but_one_are_lost_where_all_is_mirrored),
         cmocka_unit_test(one_more_is_lost_in_the_regroup),
         cmocka_unit_test(two_losses_with_a_commit_between),
         cmocka_unit_test(too_many_losses_name_the_replicas),

@@ -8,6 +8,7 @@
 //   TEST_PID         prints "pid N" first
 //   TEST_GRADIENTS   sums by gradients instead of an all-reduce
 //   TEST_OLD_HANDLES uses a group of an old generation after the first loss, and then prints "result refused"
+//   TEST_MIRRORED    has no state that belongs to one replica
 //   TEST_STRANGER    what a newcomer creates otherwise than the others: "blob", "shape" or "dataset"
 #pragma once
 

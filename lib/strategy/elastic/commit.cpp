@@ -41,6 +41,12 @@ void Elastic::send_parts(Workers &others, const Call &call, KeptCommit &made, ui
         if (worker != self) Shipment::unpack({received[worker].data(), received[worker].size()}, worker, made);
 }
 
+/// Nobody goes back beyond the only commit.
+void Elastic::forget_input(const State &state) const {
+    if (commits_.back().id.number == 0) return; // iterators may be past its positions
+    for (const auto &iterator : state.iterators) iterator->forget_before_position();
+}
+
 /// The last commit stays until all have marked this one. If it fails halfway, both are there.
 void Elastic::keep(CommitId id, uint64_t step, uint64_t timeout_ns) {
     const uint64_t limit = job_.timeout_or_own(timeout_ns);
@@ -70,6 +76,7 @@ void Elastic::keep(CommitId id, uint64_t step, uint64_t timeout_ns) {
     if (others != nullptr) others->meet(call, limit);
     commits_.back().marked = true;
     if (others != nullptr) others->meet(call, limit);
+    forget_input(all);
     if (commits_.size() == 1) return;
     spare_ = std::move(commits_.front());
     commits_.erase(commits_.begin());

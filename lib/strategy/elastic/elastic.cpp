@@ -178,7 +178,9 @@ void Elastic::write_back(const State &state, const KeptCommit &from) const {
     PayloadReader positions(std::string_view(from.shared).substr(at));
     for (const auto &iterator : state.iterators) {
         const std::string position = positions.text();
-        if (!position.empty()) Restoring(iterator, parse_iterator_state(position)).commit();
+        if (position.empty()) continue;
+        const IteratorState where = parse_iterator_state(position);
+        if (!iterator->rewind(where)) Restoring(iterator, where).commit();
     }
     if (!positions.complete())
         throw Failure(MDIST_ERR_INTERNAL, "the positions of a commit are not as long as they say");

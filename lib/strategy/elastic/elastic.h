@@ -75,6 +75,7 @@ class Elastic {
     bool enter(const Generation &next);
     void restore(const Generation &next, uint64_t timeout_ns);
     void take_from_others(Workers &others, const Call &call, CommitId id, const State &state, uint64_t timeout_ns);
+    void forget_input(const State &state) const;
     KeptCommit *find(CommitId id);
 
     Job &job_;

@@ -3,7 +3,7 @@
 
 #include "comm/workers/workers.h"
 #include "data/distribute/deal.h"
-#include "data/transforms.h"
+#include "data/transforms/keep.h"
 #include "strategy/input/agreement.h"
 #include "strategy/job/consensus.h"
 #include "strategy/job/context.h"
@@ -48,6 +48,10 @@ class ElasticDataset final : public Dataset {
     bool endless() const override { return current()->endless(); }
     bool borrows() const override { return current()->borrows(); }
     bool callers_thread_only() const override { return current()->callers_thread_only(); }
+    std::shared_ptr<KeptInput> new_kept() const override {
+        const uint64_t most = job_->elastic().rewind_bytes;
+        return most != 0 ? std::make_shared<KeptInput>(most) : nullptr;
+    }
     void note_iterator(const std::shared_ptr<Iterator> &iterator) const override { note_(iterator); }
     std::string deal_text() const override { return current()->deal_text(); }
 
