@@ -123,6 +123,34 @@ MDIST_API mdist_status_t mdist_replica_graph(mdist_replica_t *replica, uint64_t 
                                              void *user_data, mdist_error_t **error);
 
 /**
+ * Begins a part of a step that is recorded as a CUDA graph; mdist_replica_graph_end ends it. It is mdist_replica_graph
+ * without a function to call back, and all that is said there holds here too:
+ *
+ *     int32_t record = 0;
+ *     mdist_replica_graph_begin(replica, 7, &record, NULL);
+ *     if (record) put_work_on_the_stream(replica);
+ *     mdist_replica_graph_end(replica, NULL); // launches the graph, if the part is recorded
+ *
+ * A replica has one such part at a time. If its step ends within the part, nothing is recorded or done, and the run
+ * fails (`work_under_way`).
+ * @param record  receives 1 if the step must put the part's work on the stream: the first time, and each time where
+ *                nothing is recorded, for example on the CPU. 0: the graph is there already
+ * @thread replica   @blocks no   @collective all workers   @calls-back never   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_replica_graph_begin(mdist_replica_t *replica, uint64_t key, int32_t *record,
+                                                   mdist_error_t **error);
+
+/**
+ * Ends the part that mdist_replica_graph_begin began, and launches its graph. Before that, wait for the collectives
+ * that the part has started.
+ *
+ * If a call in the part was refused (`recording`), this fails in the same way, and nothing is recorded or done.
+ * @thread replica   @blocks until the other workers have come, if there are any   @collective all workers
+ * @calls-back never   @since 0.2
+ */
+MDIST_API mdist_status_t mdist_replica_graph_end(mdist_replica_t *replica, mdist_error_t **error);
+
+/**
  * Allocates page-locked memory of the host, filled with zeros. GPUs copy from and to it at full speed.
  *
  * If there are no GPUs, it is ordinary memory. It is yours until mdist_free.

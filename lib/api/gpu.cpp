@@ -116,6 +116,19 @@ mdist_status_t mdist_replica_graph(mdist_replica_t *replica, uint64_t key, mdist
     });
 }
 
+mdist_status_t mdist_replica_graph_begin(mdist_replica_t *replica, uint64_t key, int32_t *record,
+                                         mdist_error_t **error) {
+    return replica_guard("mdist_replica_graph_begin", replica, true, error, [&](Replica &self) {
+        need(record, "record");
+        *record = strategy_of(self).graphs().begin(self, key) ? 1 : 0;
+    });
+}
+
+mdist_status_t mdist_replica_graph_end(mdist_replica_t *replica, mdist_error_t **error) {
+    return replica_guard("mdist_replica_graph_end", replica, true, error,
+                         [&](Replica &self) { strategy_of(self).graphs().end(self); });
+}
+
 mdist_status_t mdist_alloc_pinned(size_t bytes, void **out, mdist_error_t **error) {
     return guard("mdist_alloc_pinned", error, [&] {
         need(out, "out");

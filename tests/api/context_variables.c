@@ -51,6 +51,17 @@ CALL(replica_copy) {
 CALL(replica_graph) {
     return mdist_replica_graph(w->replica, 0, NULL, NULL, error);
 }
+CALL(replica_graph_begin) {
+    int32_t record = 0;
+    const mdist_status_t status = mdist_replica_graph_begin(w->replica, 0, &record, error);
+    if (status == MDIST_OK) mdist_replica_graph_end(w->replica, NULL);
+    return status;
+}
+CALL(replica_graph_end) {
+    int32_t record = 0;
+    mdist_replica_graph_begin(w->replica, 0, &record, NULL);
+    return mdist_replica_graph_end(w->replica, error);
+}
 CALL(replica_stream) {
     void *stream = NULL;
     return mdist_replica_stream(w->replica, &stream, error);
@@ -143,6 +154,8 @@ static const Entry entries[] = {
     ENTRY(replica_copy, IN_STEP),
     ENTRY(replica_stream, IN_STEP),
     ENTRY(replica_graph, IN_STEP),
+    ENTRY(replica_graph_begin, IN_STEP),
+    ENTRY(replica_graph_end, IN_STEP),
     ENTRY(replica_use_stream, IN_STEP),
     ENTRY(replica_assign, IN_STEP),          ENTRY(replica_assign_rows, IN_STEP),
     ENTRY(checkpoint_create, OUTSIDE),       ENTRY(checkpoint_add, OUTSIDE),

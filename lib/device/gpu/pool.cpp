@@ -4,6 +4,7 @@
 #include "device/gpu/overdue.h"
 #include "device/gpu/owned_ranges.h"
 #include "device/gpu/polling.h"
+#include "device/gpu/retired.h"
 #include "util/process_wide.h"
 #include "util/round_up.h"
 #include "util/sanitized.h"
@@ -60,16 +61,23 @@ void *GpuPool::take(std::size_t bytes, const std::shared_ptr<ReplicaStream> &str
 void *GpuPool::make(std::size_t bytes) {
     const mdist_gpu_api &api = card_.api();
     void *data = nullptr;
-    int error = api.allocate(card_.index(), bytes, &data);
+    const auto allocate = [&] {
+        const uint64_t before = count_retired();
+        const int error = api.allocate(card_.index(), bytes, &data);
+        return error != 0 && api.kind(error) == MDIST_GPU_OUT_OF_MEMORY && await_retired(before, kPatienceNs)
+                   ? api.allocate(card_.index(), bytes, &data) // CUDA may have got memory back
+                   : error;
+    };
+    int error = allocate();
     while (error != 0 && api.kind(error) == MDIST_GPU_OUT_OF_MEMORY) {
         if (!shrink(0) && (keeps_memory() || !await_any())) break;
-        error = api.allocate(card_.index(), bytes, &data);
+        error = allocate();
     }
     if (error != 0) throw card_.failure(error, text("allocating ", bytes, " bytes"));
     try {
         process_wide<OwnedRanges>().add(data, bytes, card_.index());
     } catch (...) {
-        api.release(card_.index(), data);
+        give_to_cuda(data);
         throw;
     }
     return data;
@@ -86,7 +94,7 @@ void GpuPool::keep(void *data, std::size_t bytes, const std::shared_ptr<ReplicaS
         if (keeps_memory()) return;
         // It is not known when the block is free, or there is no memory to record it: CUDA waits until nothing uses it.
         process_wide<OwnedRanges>().remove(data);
-        card_.api().release(card_.index(), data);
+        give_to_cuda(data);
         return;
     }
     shrink(most_);
@@ -138,8 +146,13 @@ bool GpuPool::shrink(std::size_t most) noexcept {
             kept_.erase(at);
         }
         process_wide<OwnedRanges>().remove(data);
-        card_.api().release(card_.index(), data);
+        give_to_cuda(data);
     }
+}
+
+/// Returns before CUDA has the memory (retired.h).
+void GpuPool::give_to_cuda(void *data) noexcept {
+    retire([&card = card_, data] { card.api().release(card.index(), data); });
 }
 
 /// Waits until some block is no longer used. Returns false if there is none, or it takes too long.

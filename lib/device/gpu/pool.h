@@ -38,6 +38,7 @@ class GpuPool {
     static bool is_free(const Block &block) noexcept;
     bool shrink(std::size_t most) noexcept;
     bool await_any() noexcept;
+    void give_to_cuda(void *data) noexcept;
 
     GpuCard &card_;
     const std::size_t most_; // the most bytes to keep, not counting blocks whose last use is not over

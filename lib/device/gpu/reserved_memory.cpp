@@ -3,12 +3,18 @@
 
 #include "device/gpu/overdue.h"
 #include "device/gpu/owned_ranges.h"
+#include "device/gpu/retired.h"
 #include "util/process_wide.h"
 #include "util/text.h"
 
 #include <iterator>
 
 namespace mdist {
+namespace {
+
+constexpr uint64_t kReturnPatienceNs = 10'000'000'000; // how long to wait for memory that goes back to CUDA
+
+} // namespace
 
 ReservedMemory::ReservedMemory(GpuCard &card, GpuPool &pool, ImmediateWork &immediate)
     : card_(card), pool_(pool), immediate_(immediate) {}
@@ -44,7 +50,11 @@ Memory ReservedMemory::reserve(std::size_t bytes) {
 }
 
 void ReservedMemory::commit(void *begin, std::size_t bytes) {
-    card_.check(card_.api().commit(card_.index(), begin, bytes), "giving memory to variables");
+    const uint64_t before = count_retired();
+    int error = card_.api().commit(card_.index(), begin, bytes);
+    if (error != 0 && card_.api().kind(error) == MDIST_GPU_OUT_OF_MEMORY && await_retired(before, kReturnPatienceNs))
+        error = card_.api().commit(card_.index(), begin, bytes); // there may be more memory now
+    card_.check(error, "giving memory to variables");
     {
         const std::lock_guard lock(mutex_);
         std::prev(committed_.upper_bound(begin))->second += bytes;
@@ -63,7 +73,7 @@ void ReservedMemory::unreserve(void *base, std::size_t bytes) noexcept {
     }
     if (keeps_memory()) return;
     process_wide<OwnedRanges>().remove(base);
-    card_.api().unreserve(card_.index(), base, bytes, committed);
+    retire([&card = card_, base, bytes, committed] { card.api().unreserve(card.index(), base, bytes, committed); });
 }
 
 } // namespace mdist

@@ -26,6 +26,10 @@ class Graphs {
     /// Puts the step's work on the stream; throws to fail.
     using Body = FunctionRef<void()>;
     void run(Party &party, uint64_t key, Body body);
+    /// The same without a function: begin() returns whether the step must now put the part's work on the stream. If the
+    /// step does not come to end(), the run fails.
+    bool begin(Party &party, uint64_t key);
+    void end(Party &party);
     void forget(uint64_t key);
 
   private:

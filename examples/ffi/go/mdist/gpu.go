@@ -42,6 +42,23 @@ func (r *Replica) UseStream(stream unsafe.Pointer) error {
 	return check(C.mdist_replica_use_stream(r.handle, stream, &story), &story)
 }
 
+// Graph does what body puts on the replica's stream, as a CUDA graph: the first time body is called and recorded, later
+// the graph is launched. Where nothing is recorded, as on the CPU, body is called each time. If it fails, the step must
+// fail, too. The graph uses the memory with which it was recorded each time: keep that memory as long as the strategy.
+func (r *Replica) Graph(key uint64, body func() error) error {
+	var story *C.mdist_error_t
+	var record C.int32_t
+	if err := check(C.mdist_replica_graph_begin(r.handle, C.uint64_t(key), &record, &story), &story); err != nil {
+		return err
+	}
+	if record != 0 {
+		if err := body(); err != nil {
+			return err
+		}
+	}
+	return check(C.mdist_replica_graph_end(r.handle, &story), &story)
+}
+
 // Copy copies between tensors of one type and shape, wherever they lie: slices, variables, values, memory of GPUs. Done
 // on return. In a step take Replica.Copy.
 func Copy(to, from Tensor) error { return copyTensor(nil, to, from) }

@@ -74,6 +74,34 @@ func TestGPUMemoryIsCopiedBothWays(t *testing.T) {
 	}
 }
 
+func TestGPUGraphsAreRecordedOnce(t *testing.T) {
+	newGPUStrategy(t).Close()
+	for devices, times := range map[string]int{"gpu:0": 1, "cpu": 3} {
+		config := must(mdist.NewConfig())
+		succeeds(t, config.Set("devices", devices))
+		strategy := must(mdist.NewStrategy(config))
+		from := must(must(strategy.NewVariable("f", mdist.Describe[float32](1), mdist.VariableOptions{})).Tensor(0))
+		to := must(must(strategy.NewVariable("t", mdist.Describe[float32](1), mdist.VariableOptions{})).Tensor(0))
+		calls := 0
+		for i := float32(0); i < 3; i++ {
+			succeeds(t, mdist.Copy(from, mdist.TensorOf([]float32{i})))
+			_, err := strategy.Run(func(replica *mdist.Replica) error {
+				return replica.Graph(7, func() error {
+					calls++
+					return replica.Copy(to, from)
+				})
+			})
+			succeeds(t, err)
+			here := []float32{-1}
+			succeeds(t, mdist.Copy(mdist.TensorOf(here), to))
+			equal(t, "copied by the graph", here, []float32{i})
+		}
+		equal(t, "calls on "+devices, calls, times)
+		strategy.Close()
+		config.Close()
+	}
+}
+
 func TestGPUStepsWorkOnTheirStream(t *testing.T) {
 	strategy := newGPUStrategy(t)
 	defer strategy.Close()

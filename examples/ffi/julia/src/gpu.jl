@@ -77,6 +77,25 @@ function Base.copyto!(replica::Replica, to::Operand, from::Operand)
 end
 
 """
+    Mdist.graph(body, replica, key)
+
+Does what `body()` puts on the replica's stream, as a CUDA graph: the first time it is called and recorded, later the
+graph is launched. Where nothing is recorded, as on the CPU, it is called each time.
+"""
+function graph(body, replica::Replica, key::Integer)
+    record = Ref{Int32}(0)
+    check() do error
+        @ccall libmdist.mdist_replica_graph_begin(
+            replica::Ptr{mdist_replica_t}, key::UInt64, record::Ref{Int32}, error::Out{mdist_error_t})::Int32
+    end
+    record[] != 0 && body()
+    check() do error
+        @ccall libmdist.mdist_replica_graph_end(replica::Ptr{mdist_replica_t}, error::Out{mdist_error_t})::Int32
+    end
+    return nothing
+end
+
+"""
     Mdist.alloc_pinned(T, dims...)
 
 An array of zeros in page-locked memory, which GPUs copy from and to at full speed; in ordinary memory where there are

@@ -524,6 +524,8 @@ FUNCTIONS = {
     "mdist_tensor_copy": (c_int32, [POINTER(Tensor), POINTER(Tensor), c_void_pp]),
     "mdist_replica_copy": (c_int32, [c_void_p, POINTER(Tensor), POINTER(Tensor), c_void_pp]),
     "mdist_replica_graph": (c_int32, [c_void_p, c_uint64, StepFn, c_void_p, c_void_pp]),
+    "mdist_replica_graph_begin": (c_int32, [c_void_p, c_uint64, POINTER(c_int32), c_void_pp]),
+    "mdist_replica_graph_end": (c_int32, [c_void_p, c_void_pp]),
     "mdist_alloc_pinned": (c_int32, [c_size_t, c_void_pp, c_void_pp]),
     "mdist_gradients_create": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, POINTER(GradientsOptions),
         c_void_pp]),

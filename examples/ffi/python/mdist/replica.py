@@ -2,7 +2,7 @@
 """Replicas: what a step gets, and what replicas do together."""
 from __future__ import annotations
 
-from ctypes import byref, c_double, c_uint64, c_void_p
+from ctypes import byref, c_double, c_int32, c_uint64, c_void_p
 from typing import Any, Callable, TYPE_CHECKING
 
 from ._abi import Aggregation, Assign, Synchronization, Tensor, ValueKind
@@ -189,6 +189,15 @@ class Replica(Collectives, Messages):
         return."""
         pairs = [_tensor(to, True), _tensor(source)]
         _call(_lib.mdist_replica_copy, self._handle, *(byref(tensor) for tensor, _ in pairs))
+
+    def graph(self, key: int, body: Callable[[], Any]) -> None:
+        """Does what `body` puts on the replica's stream, as a CUDA graph: the first time body() is called and recorded,
+        later the graph is launched. Where nothing is recorded, as on the CPU, body() is called each time."""
+        record = c_int32()
+        _call(_lib.mdist_replica_graph_begin, self._handle, key, byref(record))
+        if record.value:
+            body()
+        _call(_lib.mdist_replica_graph_end, self._handle)
 
     def exit(self, code: int = 0) -> None:
         """Leaves a step that was entered; `with` does it by itself. A code other than 0 fails the run."""

@@ -106,6 +106,25 @@ class Steps(WithGpus):
         self.assertEqual([seen.numpy(i).tolist() for i in range(2)], [[1, 10]] * 2)
         self.assertEqual(variable.read().numpy().tolist(), [1, 10])
 
+    def test_a_graph_is_recorded_once(self):
+        for devices, times in ("gpu:0", 1), ("cpu", 3):
+            strategy = mdist.Strategy(devices=devices)
+            self.addCleanup(strategy.destroy)
+            weight, sums, calls = strategy.variable("w", floats(1)), strategy.variable("s", floats(0)), []
+
+            def step(replica):
+                def body():
+                    calls.append(1)
+                    replica.copy(sums.tensor(0), weight.tensor(0))
+                    replica.all_reduce(SUM, sums.tensor(0))
+
+                replica.graph(7, body)
+
+            for i in range(3):
+                weight.assign(floats(i))
+                strategy.run(step)
+                self.assertEqual((sums.read().numpy().tolist(), len(calls)), ([i], min(i + 1, times)))
+
     def test_results_and_merges(self):
         def step(replica):
             x = mdist.alloc("float32", (2,), self.strategy, replica.local_index)

@@ -4742,6 +4742,39 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " Begins a part of a step that is recorded as a CUDA graph; mdist_replica_graph_end ends it. It is mdist_replica_graph"]
+    #[doc = " without a function to call back, and all that is said there holds here too:"]
+    #[doc = ""]
+    #[doc = "     int32_t record = 0;"]
+    #[doc = "     mdist_replica_graph_begin(replica, 7, &record, NULL);"]
+    #[doc = "     if (record) put_work_on_the_stream(replica);"]
+    #[doc = "     mdist_replica_graph_end(replica, NULL); // launches the graph, if the part is recorded"]
+    #[doc = ""]
+    #[doc = " A replica has one such part at a time. If its step ends within the part, nothing is recorded or done, and the run"]
+    #[doc = " fails (`work_under_way`)."]
+    #[doc = " @param record  receives 1 if the step must put the part's work on the stream: the first time, and each time where"]
+    #[doc = "                nothing is recorded, for example on the CPU. 0: the graph is there already"]
+    #[doc = " @thread replica   @blocks no   @collective all workers   @calls-back never   @since 0.2"]
+    pub fn mdist_replica_graph_begin(
+        replica: *mut mdist_replica_t,
+        key: u64,
+        record: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Ends the part that mdist_replica_graph_begin began, and launches its graph. Before that, wait for the collectives that"]
+    #[doc = " the part has started."]
+    #[doc = ""]
+    #[doc = " If a call in the part was refused (`recording`), this fails in the same way, and nothing is recorded or done."]
+    #[doc = " @thread replica   @blocks until the other workers have come, if there are any   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.2"]
+    pub fn mdist_replica_graph_end(
+        replica: *mut mdist_replica_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Allocates page-locked memory of the host, filled with zeros. GPUs copy from and to it at full speed."]
     #[doc = ""]
     #[doc = " If there are no GPUs, it is ordinary memory. It is yours until mdist_free."]

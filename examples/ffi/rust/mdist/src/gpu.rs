@@ -76,6 +76,22 @@ impl Replica<'_> {
         call(|error| sys::mdist_replica_use_stream(self.raw(), stream, error))
     }
 
+    /// Does what `body` puts on the replica's stream, as a CUDA graph: the first time `body` is
+    /// called and recorded, later the graph is launched. Where nothing is recorded, as on the CPU,
+    /// `body` is called each time. If it fails, the step must fail, too.
+    ///
+    /// # Safety
+    /// The graph uses the memory with which it was recorded each time: it must live as long as the
+    /// strategy.
+    pub unsafe fn graph(&self, key: u64, body: impl FnOnce() -> Result<()>) -> Result<()> {
+        let mut record = 0;
+        call(|error| sys::mdist_replica_graph_begin(self.raw(), key, &mut record, error))?;
+        if record != 0 {
+            body()?;
+        }
+        call(|error| sys::mdist_replica_graph_end(self.raw(), error))
+    }
+
     /// [`copy_tensor`] behind what the replica's stream has been given. Done on return if one of
     /// the two is of the host, else in its turn.
     pub fn copy_tensor<'a, 'b>(

@@ -20,9 +20,13 @@ fn gpu_strategy() -> Strategy {
 }
 
 fn zeros(strategy: &Strategy, shape: &[usize]) -> Variable {
+    named(strategy, "w", shape)
+}
+
+fn named(strategy: &Strategy, name: &str, shape: &[usize]) -> Variable {
     let dtype = <f32 as mdist::Element>::dtype();
     strategy
-        .zeros("w", dtype, shape, VariableOptions::default())
+        .zeros(name, dtype, shape, VariableOptions::default())
         .unwrap()
 }
 
@@ -113,6 +117,36 @@ fn copies_go_both_ways() {
     drop((first, second));
     drop((variable, strategy));
     assert_eq!(value.tensor(0).unwrap().to_vec::<f32>().unwrap(), numbers);
+}
+
+#[test]
+#[ignore = "needs fake GPUs"]
+fn graphs_are_recorded_once() {
+    for (devices, times) in [("gpu:0", 1), ("cpu", 3)] {
+        let mut config = Config::new().unwrap();
+        config.set("devices", devices).unwrap();
+        let strategy = Strategy::new(&config).unwrap();
+        let (from, to) = (named(&strategy, "f", &[1]), named(&strategy, "t", &[1]));
+        let calls = Mutex::new(0);
+        for i in 0..3 {
+            copy_tensor(from.tensor_mut(0).unwrap().tensor_mut(), &[i as f32][..]).unwrap();
+            strategy
+                .run(|replica| {
+                    // Safety: the variables live as long as the strategy.
+                    Ok(unsafe {
+                        replica.graph(7, || {
+                            *calls.lock().unwrap() += 1;
+                            let mut to = replica.tensor_mut(&to)?;
+                            replica.copy_tensor(to.tensor_mut(), from.tensor(0)?.tensor())
+                        })?
+                    })
+                })
+                .unwrap();
+            let here = to.tensor(0).unwrap().tensor().to_vec::<f32>().unwrap();
+            assert_eq!(here, [i as f32]);
+        }
+        assert_eq!(calls.into_inner().unwrap(), times);
+    }
 }
 
 #[test]
