@@ -4763,8 +4763,8 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Ends the part that mdist_replica_graph_begin began, and launches its graph. Before that, wait for the collectives that"]
-    #[doc = " the part has started."]
+    #[doc = " Ends the part that mdist_replica_graph_begin began, and launches its graph. Before that, wait for the collectives"]
+    #[doc = " that the part has started."]
     #[doc = ""]
     #[doc = " If a call in the part was refused (`recording`), this fails in the same way, and nothing is recorded or done."]
     #[doc = " @thread replica   @blocks until the other workers have come, if there are any   @collective all workers"]
