@@ -10,7 +10,7 @@
 #include "api/input_options.h"
 #include "data/distribute/describe.h"
 #include "data/iterator.h"
-#include "data/transforms/keep.h"
+#include "data/keep.h"
 #include "strategy/elastic/elastic.h"
 #include "strategy/input/elastic_dataset.h"
 #include "strategy/job/call_functions.h"

@@ -52,7 +52,7 @@ class Stop {
 };
 
 class Agreement; // data/agreement.h
-class KeptInput; // data/transforms/keep.h
+class KeptInput; // data/keep.h
 
 /// What every stream of one iteration is told.
 struct Iteration {

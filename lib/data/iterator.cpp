@@ -3,7 +3,7 @@
 
 #include "data/agreement.h"
 #include "data/current_failure.h"
-#include "data/transforms/keep.h"
+#include "data/keep.h"
 #include "util/forced_unwind.h"
 #include "util/json.h"
 #include "util/text.h"

@@ -3,7 +3,7 @@
 
 #include "comm/workers/workers.h"
 #include "data/distribute/deal.h"
-#include "data/transforms/keep.h"
+#include "data/keep.h"
 #include "strategy/input/agreement.h"
 #include "strategy/job/consensus.h"
 #include "strategy/job/context.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/transforms/keep.h"
+#include "data/keep.h"
 
 #include "util/failure.h"
 
