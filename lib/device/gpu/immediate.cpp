@@ -8,7 +8,7 @@
 namespace mdist {
 namespace {
 
-constexpr uint64_t kPatienceNs = 600'000'000'000; // until be_patient()
+constexpr uint64_t kFirstPatienceNs = 600'000'000'000; // until be_patient()
 
 bool is_pageable(const mdist_gpu_api &api, const void *address) {
     int32_t kind = MDIST_GPU_MEMORY_HOST;
@@ -24,7 +24,7 @@ bool await_copy(GpuCard &card, const void *to, const void *from, mdist_gpu_strea
 
 uint64_t ImmediateWork::patience() const {
     const uint64_t said = patience_ns_;
-    return said != 0 ? said : kPatienceNs;
+    return said != 0 ? said : kFirstPatienceNs;
 }
 
 void ImmediateWork::be_patient(uint64_t timeout_ns) {

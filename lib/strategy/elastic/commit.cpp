@@ -3,9 +3,11 @@
 #include "strategy/elastic/elastic.h"
 
 #include "comm/workers/workers.h"
+#include "strategy/elastic/holders.h"
 #include "strategy/job/call_functions.h"
 #include "strategy/variables/variable.h"
 #include "util/fnv.h"
+#include "util/host.h"
 #include "util/text.h"
 
 #include <utility>
@@ -21,11 +23,15 @@ void Elastic::commit(uint64_t step, uint64_t timeout_ns) {
     losses_ = 0;
 }
 
-/// Whether `holder` keeps the parts of `worker`'s replicas. The holders are the next workers by rank.
-bool Elastic::holds_for(uint32_t holder, uint32_t worker) const {
-    const uint32_t count = job_.worker_count();
-    const uint32_t apart = (holder + count - worker) % count;
-    return apart != 0 && apart <= job_.elastic().copies;
+/// In the first commit of a generation, which all of its workers make, they tell each other where they are.
+void Elastic::find_holders(Workers &others, const Call &call, uint64_t timeout_ns) {
+    if (holders_of_generation_ == job_.generation()) return;
+    const std::string own = host_identity();
+    std::vector<std::string> hosts;
+    for (const std::vector<char> &host : others.gather(call, own.data(), own.size(), timeout_ns))
+        hosts.emplace_back(host.data(), host.size());
+    holders_ = choose_holders(hosts, job_.worker(), job_.elastic().copies);
+    holders_of_generation_ = job_.generation();
 }
 
 void Elastic::send_parts(Workers &others, const Call &call, KeptCommit &made, uint64_t timeout_ns) const {
@@ -34,8 +40,7 @@ void Elastic::send_parts(Workers &others, const Call &call, KeptCommit &made, ui
     for (const auto &[replica, part] : made.parts) own.add(replica, part);
     const std::string bytes = own.take();
     std::vector<std::string> blobs(job_.worker_count());
-    for (uint32_t worker = 0; worker < blobs.size(); ++worker)
-        if (holds_for(worker, self)) blobs[worker] = bytes;
+    for (const uint32_t holder : holders_) blobs[holder] = bytes;
     const Workers::Blobs received = others.exchange(call, blobs, timeout_ns);
     for (uint32_t worker = 0; worker < received.size(); ++worker)
         if (worker != self) Shipment::unpack({received[worker].data(), received[worker].size()}, worker, made);
@@ -66,7 +71,10 @@ void Elastic::keep(CommitId id, uint64_t step, uint64_t timeout_ns) {
     try {
         // The first element of an iterator is taken before the first run, in which the library makes commit 0.
         copy(all, id.number == 0, made);
-        if (others != nullptr && made.has_parts) send_parts(*others, call, made, limit);
+        if (others != nullptr && made.has_parts) {
+            find_holders(*others, call, limit);
+            send_parts(*others, call, made, limit);
+        }
     } catch (const Failure &failure) {
         job_.fail_workers("mdist_commit", failure); // the others wait for this worker
         throw;

@@ -2,9 +2,9 @@
 // Elastic: what a strategy does in an elastic job: it keeps commits of the program's state, and restores one when the
 // job goes on with other workers. docs/elastic.md describes both.
 //
-// A commit (commit.cpp) is made in a spare buffer while the last one stays. Parts go to their holders, which are the
-// next workers by rank. Whoever passes the barrier that follows knows that all parts are in place, and marks the
-// commit. Whoever passes a second barrier knows that all have marked it, and drops the last one.
+// A commit (commit.cpp) is made in a spare buffer while the last one stays. Parts go to their holders (holders.h).
+// Whoever passes the barrier that follows knows that all parts are in place, and marks the commit. Whoever passes a
+// second barrier knows that all have marked it, and drops the last one.
 //
 // A regroup (regroup.cpp) asks for the next generation until it has one in which the commit that the store chose is
 // restored and kept anew by all.
@@ -68,7 +68,7 @@ class Elastic {
 
     void keep(CommitId id, uint64_t step, uint64_t timeout_ns);
     void send_parts(Workers &others, const Call &call, KeptCommit &made, uint64_t timeout_ns) const;
-    bool holds_for(uint32_t holder, uint32_t worker) const;
+    void find_holders(Workers &others, const Call &call, uint64_t timeout_ns);
 
     void check_is_loss() const;
     Holdings holdings() const;
@@ -83,6 +83,8 @@ class Elastic {
     Runs &runs_;
     std::vector<KeptCommit> commits_; // two at most, older first
     KeptCommit spare_;                // the last one's memory, for the next
+    std::vector<uint32_t> holders_;   // of this worker's parts
+    uint32_t holders_of_generation_ = 0;
     uint32_t losses_ = 0;             // since the program's last commit
     mutable std::mutex mutex_;        // guards the two below
     std::vector<std::weak_ptr<Blob>> blobs_;

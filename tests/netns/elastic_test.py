@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Elastic jobs on two hosts: one host is lost with all of its workers, or its cable is cut. Usage: elastic_test.py MDIST
+MULTI_ELASTIC, in hosts.sh"""
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+MDIST, PROGRAM = (os.path.abspath(path) for path in sys.argv[1:3])
+PATIENCE_S = 180
+SIZE = 4  # two on each host
+
+
+def settings(**more):
+    return {"PATH": os.environ["PATH"], "MDIST_ELASTIC_REPLICAS": "8", "MDIST_ELASTIC_MIN_WORKERS": "1",
+            "MDIST_ELASTIC_MAX_WORKERS": str(SIZE), "MDIST_ELASTIC_WAIT": "60s", "MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT": "10",
+            "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": "2s", "MDIST_COMMUNICATION_JOIN_TIMEOUT": "20s", **more}
+
+
+def on_host(host, *words, **more):
+    return subprocess.Popen(["on_host", str(host), *words], env=settings(**more), stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+class Elastic(unittest.TestCase):
+    def start(self, die, **more):
+        """A store on host 1 and the workers: ranks 0 and 1 on host 1, 2 and 3 on host 2."""
+        self.store = on_host(1, MDIST, "store", "10.78.0.1:4400", "-n", f"1:{SIZE}", "--job", "hosts", **more)
+        workers = []
+        for rank in range(SIZE):
+            own = {"MDIST_BOOTSTRAP": "env", "MDIST_STORE": "10.78.0.1:4400", "MDIST_STORE_OWNER": "launcher",
+                   "MDIST_JOB_ID": "hosts", "MDIST_RANK": str(rank), "MDIST_SIZE": str(SIZE), "MDIST_WORKER_ID": str(1000 + rank)}
+            if die and rank >= 2:
+                own["TEST_DIE"] = die
+            workers.append(on_host(1 + rank // 2, PROGRAM, "worker", **own, **more))
+        return workers
+
+    def said(self, workers):
+        try:
+            return [worker.communicate(timeout=PATIENCE_S)[0] for worker in workers]
+        finally:
+            for process in (*workers, self.store):
+                process.kill()
+            self.store.communicate()
+
+    def result(self, said):
+        found = re.search(r"result (\w+)", said)
+        self.assertIsNotNone(found, said)
+        return found[1]
+
+    def undisturbed(self, **more):
+        results = {self.result(text) for text in self.said(self.start(None, **more))}
+        self.assertEqual(len(results), 1)
+        return results.pop()
+
+    def test_the_state_of_a_lost_host_is_on_the_other(self):
+        expected = self.undisturbed()
+        for text in self.said(self.start("step 7 99"))[:2]:  # with one copy
+            self.assertEqual(self.result(text), expected)
+            self.assertIn("workers 2", text)
+
+
+unittest.main(argv=sys.argv[:1])
