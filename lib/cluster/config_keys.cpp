@@ -63,7 +63,7 @@ constexpr ConfigKey kTable[] = {
     {"elastic.wait", kDuration, "60s", "", 0, "How long the job waits for workers, before it starts or if too few are left."},
     {"elastic.copies", kCount, "1", "", 0, "How many other workers keep a copy of what belongs to one replica."},
     {"elastic.rewind_bytes", kBytes, "256MiB", "", 0,
-     "How much of its input each iterator keeps for going back to the last commit; 0: none."},
+     "How much input an iterator keeps for going back to the last commit; 0: none."},
     {"elastic.max_losses_per_commit", kCount, "3", "", 0,
      "How often the job may lose workers without a new commit before it gives up."},
     {"gpu.blocking", kChoice, "false", "false, true, 0, 1", 0,

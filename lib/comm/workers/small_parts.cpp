@@ -87,9 +87,14 @@ class Parcels {
         // Measured with 4 and 8 workers over TCP on one host (docs/performance.md). In a gather to all, every byte is
         // of use to everybody.
         constexpr std::size_t kMostForSome = 36864;
+        const std::size_t most = RelayedExchange::most(asked_.workers.count());
         std::size_t total = 0;
-        for (uint32_t worker = 0; worker < asked_.workers.count(); ++worker) total += all_bytes(worker);
-        return all_along() && (pattern_ == Pattern::kGather || total <= kMostForSome);
+        for (uint32_t worker = 0; worker < asked_.workers.count(); ++worker) {
+            const std::size_t bytes = all_bytes(worker);
+            if (bytes > most) return false; // the usual case of large calls: at the first worker
+            total += bytes;
+        }
+        return pattern_ == Pattern::kGather || total <= kMostForSome;
     }
 
   private:
