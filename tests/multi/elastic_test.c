@@ -437,9 +437,16 @@ static void too_many_losses_name_the_replicas(void **state) {
     (void)state;
     Job job;
     begin(&job, 4, 1, "1", "tcp");
-    start(&job, "step 7 0");
-    start(&job, "step 7 2"); // holds what belongs to replicas 0 and 1
+    setenv("MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT", "600s", 1);
+    start(&job, "hold 7 0");
+    start(&job, "hold 7 2"); // has what belongs to replicas 0 and 1, too
     for (int i = 0; i < 2; ++i) start(&job, NULL);
+    for (int i = 0; i < 2; ++i) { // both are in the step before either is lost
+        int status = 0;
+        assert_int_equal(waitpid(job.workers[i].pid, &status, WUNTRACED), job.workers[i].pid);
+        assert_true(WIFSTOPPED(status));
+    }
+    for (int i = 0; i < 2; ++i) kill(job.workers[i].pid, SIGKILL);
     finish(&job);
     for (uint32_t i = 2; i < 4; ++i) {
         assert_non_null(strstr(job.workers[i].text, "DATA_LOSS replica_lost"));

@@ -31,6 +31,11 @@ static void die_at(const char *where, uint64_t at, uint32_t replica_id) {
     if (is_place(where, at, replica_id)) raise(SIGKILL);
 }
 
+/// Waits to be killed.
+static void hold_at(uint64_t at, uint32_t replica_id) {
+    if (is_place("hold", at, replica_id)) raise(SIGSTOP);
+}
+
 uint64_t mixed(uint64_t x) {
     x ^= x >> 31;
     x *= 0xbf58476d1ce4e5b9u;
@@ -69,6 +74,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     const uint64_t at = *(const uint64_t *)user_data;
     const uint32_t id = mdist_replica_id(replica), local = mdist_replica_local_index(replica);
     die_at("step", at, id);
+    hold_at(at, id);
     mdist_tensor_t own, count, row;
     if (mdist_variable_tensor(weights, local, &own, NULL) != MDIST_OK) return 1;
     if (!all_mirrored && mdist_variable_tensor(seen, local, &count, NULL) != MDIST_OK) return 1;

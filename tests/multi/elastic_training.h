@@ -2,7 +2,8 @@
 // The small training that the tests of elastic jobs disturb. It runs in a worker, and prints "begun" when the worker is in
 // the job, "lost: ..." for each loss, and "result HASH generation N workers N" at the end. Variables of the environment:
 //   TEST_STEPS       how many steps, 24 unless told
-//   TEST_DIE         "step 5 0": kills itself in step 5 of replica 0 (99: of any); also "save 6 0", "restore 0 0"
+//   TEST_DIE         "step 5 0": kills itself in step 5 of replica 0 (99: of any); also "save 6 0", "restore 0 0".
+//                    "hold 5 0": stops there, to be killed
 //   TEST_WANTED      waits for newcomers while the job has fewer workers than this
 //   TEST_GATE        a file without which the job does not end
 //   TEST_PID         prints "pid N" first
