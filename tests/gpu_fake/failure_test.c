@@ -73,7 +73,7 @@ static void a_lack_of_memory_is_told_and_passes(void **state) {
     fake->reset();
     OK(mdist_alloc(strategy, 1, bytes, &memory, &error));
     mdist_free(memory);
-    assert_int_not_equal(fake->plan("commit@1"), 0);
+    assert_int_not_equal(fake->plan("commit@1+"), 0);
     float one = 1;
     const mdist_tensor_t initial = tensor_of(&one, MDIST_FLOAT32, 0);
     mdist_variable_t *variable = NULL;

@@ -113,7 +113,7 @@ static int is_strange(const mdist_strategy_t *strategy, const char *what) {
     return strange != NULL && strcmp(strange, what) == 0 && mdist_strategy_is_joining(strategy);
 }
 
-static uint64_t reads; // of numbers, by this process
+static _Atomic uint64_t reads; // of numbers, by this process; also by a thread of the library
 
 static int32_t count_read(const mdist_tensor_t *number, size_t count, int32_t *keep, void *user_data) {
     (void)number, (void)count, (void)user_data;
@@ -169,7 +169,7 @@ static mdist_status_t print_result(mdist_strategy_t *strategy, uint32_t generati
         hash = hash_of(hash, tensor.data, i == 0 ? WEIGHTS * sizeof(float) : sizeof(double));
         mdist_value_destroy(value);
     }
-    printf("reads %" PRIu64 "\n", reads);
+    printf("reads %" PRIu64 "\n", (uint64_t)reads);
     printf("result %016" PRIx64 " generation %" PRIu32 " workers %" PRIu32 "\n", hash, generation,
            mdist_strategy_worker_count(strategy));
     fflush(stdout);
