@@ -43,8 +43,9 @@
  *   every member's input instead of partial sums.
  * - The key `communication.implementation` applies, but groups use tcp in place of gloo.
  *
- * GPUs: buffers may lie on the replicas' GPUs. Groups do not use NCCL. Within a worker, the library's kernels sum.
- * Between workers, bytes go through the host.
+ * GPUs: buffers may lie on the replicas' GPUs. If the strategy uses NCCL, a group of several replicas of one worker has
+ * NCCL communicators of its own. Other groups do not: within a worker, the library's kernels sum, and between workers,
+ * bytes go through the host.
  */
 #ifndef MDIST_GROUP_H
 #define MDIST_GROUP_H

@@ -11,6 +11,24 @@
 #include <vector>
 
 namespace mdist {
+namespace {
+
+/// The strategy uses NCCL if the options ask for it: timeout_of() has checked that.
+void check_implementation(const ReplicaGroup &group, int32_t implementation) {
+    if (implementation == MDIST_IMPLEMENTATION_NCCL && !group.uses_nccl())
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      text("options.implementation is MDIST_IMPLEMENTATION_NCCL (2), but ", group.name(),
+                           " does not use NCCL, as only groups of several replicas of one worker do. Use "
+                           "MDIST_IMPLEMENTATION_AUTO (0)"))
+            .reason("no_nccl");
+    if (implementation == MDIST_IMPLEMENTATION_RING && group.uses_nccl())
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      text("options.implementation is MDIST_IMPLEMENTATION_RING (1), but ", group.name(),
+                           " uses NCCL. To use ring for all collectives, set the key communication.implementation to "
+                           "ring"));
+}
+
+} // namespace
 
 GroupSeat seat_of(Job &job, uint32_t local, const mdist_call_options_t *options) {
     constexpr std::size_t kSize = offsetof(mdist_call_options_t, group) + sizeof options->group;
@@ -27,6 +45,7 @@ GroupSeat seat_of(Job &job, uint32_t local, const mdist_call_options_t *options)
                            "; only members call a collective of a group"))
             .replica(id);
     }
+    check_implementation(*group, options->implementation);
     const Seat seat = group->seat(local);
     return {std::move(group), seat};
 }

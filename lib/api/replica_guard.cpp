@@ -77,11 +77,6 @@ uint64_t timeout_of(const mdist_call_options_t *options, bool takes_group) {
 uint64_t timeout_of(const Job &job, const mdist_call_options_t *options) {
     if (options == nullptr) return 0;
     const mdist_call_options_t known = known_options(options, uses_nccl(job));
-    if (known.group != nullptr && known.implementation == MDIST_IMPLEMENTATION_NCCL)
-        throw Failure(MDIST_ERR_UNSUPPORTED,
-                      "options.implementation is MDIST_IMPLEMENTATION_NCCL (2), but a group does not use NCCL. Use "
-                      "MDIST_IMPLEMENTATION_AUTO (0)")
-            .reason("no_nccl");
     if (known.implementation == MDIST_IMPLEMENTATION_RING && known.group == nullptr && uses_nccl(job))
         throw Failure(MDIST_ERR_UNSUPPORTED,
                       "options.implementation is MDIST_IMPLEMENTATION_RING (1), but this strategy's collectives use "

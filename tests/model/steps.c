@@ -83,11 +83,11 @@ static Leaf *give_inputs(const Model *model, Operation *operation, int i) {
     return out;
 }
 
-/// Groups do not use NCCL.
+/// A job with NCCL has one worker here, so its groups use NCCL, too.
 static Tensor reduce_members(const Model *model, const Operation *operation, const Members *members,
                              const Tensor *flat) {
-    return operation->group < 0 ? reduce_in_step(model, operation->code, flat)
-                                : reduce_tensors(operation->code, flat, members->count);
+    return model->layout.has_nccl ? reduce_tensors_by_nccl(operation->code, flat, members->count)
+                                  : reduce_tensors(operation->code, flat, members->count);
 }
 
 static int all_reduce(const Model *model, Operation *operation) {

@@ -88,10 +88,10 @@ NcclUse::Turn::Turn(NcclUse &use, uint64_t timeout_ns) : use_(use) {
             Card &card = *use_.cards_[i];
             const uint64_t left = timeout_ns - std::min(timeout_ns, monotonic_clock().now_ns() - begin);
             if (!card.take(left))
-                throw Failure(MDIST_ERR_TIMEOUT,
-                              text("gpu:", number(i), ": another strategy of this process has kept NCCL busy for ",
-                                   timeout_ns / 1'000'000,
-                                   " ms; let its operations end first, or raise communication.timeout"))
+                throw Failure(
+                    MDIST_ERR_TIMEOUT,
+                    text("gpu:", number(i), ": another strategy or group of this process has kept NCCL busy for ",
+                         timeout_ns / 1'000'000, " ms; let its operations end first, or raise communication.timeout"))
                     .reason("nccl_timeout");
             taken_.push_back(&card);
             if (card.last != use_.number_) use_.lanes_.all()[i]->wait_for(card.mark);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// NcclUse: one strategy's use of NCCL on its cards, among all strategies of the process.
+// NcclUse: one user's communicators on its cards, among all users of the process: strategies, and groups of replicas.
 //
-// NCCL's kernels wait for each other across cards. If the kernels of two strategies started in one order on one card,
-// and in another order on another, none of them would end. So each operation is given to all cards in one turn, and
-// waits there for the operations of earlier turns. This fixes the order within a process, but not among workers: two
-// strategies that both have other workers may not share a card. Any thread.
+// NCCL's kernels wait for each other across cards. If the kernels of two users started in one order on one card, and in
+// another order on another, none of them would end. So each operation is given to all cards in one turn, and waits there
+// for the operations of earlier turns. This fixes the order within a process, but not among workers: two strategies that
+// both have other workers may not share a card, and a group that spans workers gets no communicators. A user without
+// other workers may share cards with one that has some. An operation gets its turn when all its replicas, on all
+// workers, have called it, so nothing that comes before it can wait for an operation behind it. Any thread.
 #pragma once
 
 #include "comm/device/lanes.h"
@@ -19,16 +21,16 @@ class NcclUse {
     struct Card;
 
   public:
-    /// `has_workers`: whether the strategy's job has other workers.
+    /// `has_workers`: whether the operations have other workers.
     NcclUse(Lanes &lanes, bool has_workers);
     ~NcclUse();
     NcclUse(const NcclUse &) = delete;
     NcclUse &operator=(const NcclUse &) = delete;
 
-    /// Why the strategy may not use NCCL; "" if it may.
+    /// Why this user may not use NCCL; "" if it may.
     const std::string &obstacle() const { return obstacle_; }
 
-    /// A turn: while it exists, no other strategy of the process gives NCCL anything on these cards. With one card,
+    /// A turn: while it exists, no other user of the process gives NCCL anything on these cards. With one card,
     /// nothing can get out of order, and it does nothing.
     class Turn {
       public:

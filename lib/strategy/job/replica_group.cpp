@@ -2,9 +2,11 @@
 #include "strategy/job/replica_group.h"
 
 #include "comm/device/gpu_group.h"
+#include "comm/device/nccl_start.h"
 #include "comm/workers/workers.h"
 #include "strategy/job/call_functions.h"
 #include "strategy/job/consensus.h"
+#include "util/log.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -92,6 +94,16 @@ void ReplicaGroup::meet(Job &job) {
         meeting_->executors.set_gpus(*gpus_);
     }
     meeting_->group.join_outer(job.group(), locals_, name_);
+    choose_nccl(job);
+}
+
+/// Gives the group communicators of its own, if that is safe. Without them it works, too.
+void ReplicaGroup::choose_nccl(const Job &job) {
+    if (workers_ || locals_.size() == 1 || !gpus_ || !job.gpus()->uses_nccl()) return;
+    std::string obstacle;
+    gpus_->set_nccl(start_nccl(&calls::kCreateGroup, meeting_->group, nullptr, gpus_->lanes(), job.timeout_or_own(0),
+                               obstacle));
+    if (!gpus_->uses_nccl()) log_warn("collectives of ", name_, " on GPU memory do not use NCCL: ", obstacle);
 }
 
 uint32_t ReplicaGroup::position_of(uint32_t replica) const {

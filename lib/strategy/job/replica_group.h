@@ -56,6 +56,9 @@ class ReplicaGroup {
     Seat seat(uint32_t local);
     /// The GPUs of the local members; nullptr on the CPU.
     GpuGroup *gpus() const { return meeting_ ? meeting_->executors.gpus() : nullptr; }
+    /// Whether NCCL does the group's collectives of GPU memory: if the job uses it, and all members are on one worker.
+    /// (See NcclUse: a process orders its own operations, but not those of other workers.)
+    bool uses_nccl() const { return gpus() != nullptr && gpus()->uses_nccl(); }
     uint32_t party_of(uint32_t local) const;
 
   private:
@@ -71,6 +74,7 @@ class ReplicaGroup {
     void agree(Job &job) const;
     void link(Job &job);
     void meet(Job &job);
+    void choose_nccl(const Job &job);
 
     const std::shared_ptr<Job> job_;
     const uint32_t generation_;
@@ -78,8 +82,8 @@ class ReplicaGroup {
     const std::string name_;
     std::vector<uint32_t> locals_; // by party
     std::shared_ptr<Workers> workers_;
-    std::unique_ptr<GpuGroup> gpus_;
     std::unique_ptr<Meeting> meeting_; // nullptr: no local members
+    std::unique_ptr<GpuGroup> gpus_;   // its threads use the meeting
 };
 
 } // namespace mdist
