@@ -83,3 +83,27 @@ MDIST_TEST_HELPER void run(mdist_strategy_t *strategy, mdist_step_fn step, World
     mdist_error_t *error = NULL;
     OK(mdist_run(strategy, step, world, NULL, 0, NULL, 0, NULL, &error));
 }
+
+/// Runs a step where no graphs are recorded: it does its part each time, and leaves the number of replicas in its room.
+/// The step gets two Worlds, one for each replica.
+MDIST_TEST_HELPER void expect_no_graphs(mdist_step_fn step) {
+    const struct {
+        const char *devices, *blocking;
+        float replicas;
+    } layouts[] = {{"cpu", "false", 1}, {"cpu*2", "false", 2}, {"gpu:0,gpu:1", "false", 2}, {"gpu:0", "true", 1}};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i) {
+        mdist_error_t *error = NULL;
+        World worlds[2] = {{.calls = 0}};
+        mdist_config_t *config = gpu_config(layouts[i].devices);
+        OK(mdist_config_set(config, "gpu.blocking", layouts[i].blocking, &error));
+        mdist_strategy_t *strategy = strategy_by(config);
+        for (int run = 1; run <= 3; ++run) {
+            OK(mdist_run(strategy, step, worlds, NULL, 0, NULL, 0, NULL, &error));
+            assert_int_equal(worlds[0].calls, run);
+            assert_string_equal(worlds[0].note.text, "");
+            assert_true(worlds[0].room[0] == layouts[i].replicas);
+        }
+        mdist_strategy_destroy(strategy);
+    }
+    expect_no_problems();
+}

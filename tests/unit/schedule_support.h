@@ -109,7 +109,7 @@ inline std::vector<std::optional<Failure>> run_out(Random &random, const Schedul
     return outcomes;
 }
 
-/// Counts what goes out.
+/// Passes on what goes through it, and counts what goes out.
 class CountingLink final : public Link {
   public:
     explicit CountingLink(std::unique_ptr<Link> link) : link_(std::move(link)), sent_(parties()) {}
@@ -132,6 +132,7 @@ class CountingLink final : public Link {
     std::size_t peers() const {
         return static_cast<std::size_t>(std::count_if(sent_.begin(), sent_.end(), [](auto sent) { return sent != 0; }));
     }
+    uint64_t bytes_to(uint32_t peer) const { return sent_[peer]; }
     uint64_t bytes() const { return std::accumulate(sent_.begin(), sent_.end(), uint64_t{0}); }
 
   private:
