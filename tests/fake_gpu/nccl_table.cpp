@@ -45,7 +45,9 @@ struct Group {
     int error = 0; // that of the first call that failed
     std::vector<Grouped> parts;
 };
-thread_local Group group;
+/// The group that this thread has begun. It has no destructor. One would run as the thread ends, and the C library then
+/// frees the memory of this variable in an order that the thread sanitizer does not see.
+thread_local Group *group = nullptr;
 
 Pointer find(const mdist_gpu_comm *comm) {
     State &all = state();
@@ -88,14 +90,14 @@ int broken(Communicator &communicator, int error) {
 }
 
 void add_to_group(const Pointer &communicator, mdist_gpu_stream *stream, const NcclCall &call, bool hang) {
-    for (Grouped &part : group.parts) {
+    for (Grouped &part : group->parts) {
         if (part.communicator != communicator) continue;
         if (part.stream != stream) note_problem("one group has calls of a communicator on several streams");
         part.calls.push_back(call);
         part.hang |= hang;
         return;
     }
-    group.parts.push_back({communicator, stream, {call}, hang});
+    group->parts.push_back({communicator, stream, {call}, hang});
 }
 
 bool is_good(const Communicator &communicator, const CallHeader &header) {
@@ -118,9 +120,9 @@ int call_nccl(const char *name, mdist_gpu_comm *comm, mdist_gpu_stream *stream, 
         error = kNcclInvalidArgument;
     }
     const bool hang = fault == Fault::kHang;
-    if (group.depth > 0) {
+    if (group != nullptr) {
         if (error == kNcclOk) add_to_group(communicator, stream, call, hang);
-        if (group.error == kNcclOk) group.error = error;
+        if (group->error == kNcclOk) group->error = error;
         return error;
     }
     return error != kNcclOk ? error : communicator->begin(stream, {call}, hang);
@@ -187,18 +189,19 @@ int abort_comm(mdist_gpu_comm *comm) {
 
 int group_start() {
     if (const int error = nccl_error_of(count_call("nccl_group_start"), 0)) return error;
-    ++group.depth;
+    if (group == nullptr) group = new Group;
+    ++group->depth;
     return kNcclOk;
 }
 
 int group_end() {
     const Fault fault = count_call("nccl_group_end");
-    if (group.depth == 0) return note_problem("a group was ended that was not begun"), kNcclInvalidUsage;
-    if (--group.depth > 0) return kNcclOk;
-    const Group ended = std::exchange(group, {});
+    if (group == nullptr) return note_problem("a group was ended that was not begun"), kNcclInvalidUsage;
+    if (--group->depth > 0) return kNcclOk;
+    const std::unique_ptr<const Group> ended(std::exchange(group, nullptr));
     const int injected = nccl_error_of(fault, 0);
-    int result = ended.error != kNcclOk ? ended.error : injected;
-    for (const Grouped &part : ended.parts) {
+    int result = ended->error != kNcclOk ? ended->error : injected;
+    for (const Grouped &part : ended->parts) {
         if (result != kNcclOk && result != kNcclInProgress) {
             part.communicator->fail(result);
         } else if (const int error = part.communicator->begin(part.stream, part.calls, part.hang)) {
