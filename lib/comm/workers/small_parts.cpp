@@ -134,7 +134,8 @@ class SmallParts {
         const uint32_t self = asked_.workers.self();
         payload_.resize(parcels.payload_bytes(self));
         const std::vector<uint64_t> table = ToldLengths::table_of(asked_.calls, asked_.span().count());
-        if (has_parts(pattern_)) std::memcpy(payload_.data(), table.data(), table_bytes(asked_, self));
+        const std::size_t told = has_parts(pattern_) ? table_bytes(asked_, self) : 0;
+        if (told != 0) std::memcpy(payload_.data(), table.data(), told);
         if (!parcels.along(self)) return;
         parcels.each(self, [&](uint32_t replica, std::size_t b, std::size_t begin) {
             const std::size_t bytes = parcels.bytes(replica, b);
@@ -146,8 +147,8 @@ class SmallParts {
     }
 
     void write_partials(std::size_t b, char *to) const {
-        std::vector<uint64_t> parts(asked_.workers.replica_count() +
-                                    1); // whose part an element is does not matter here
+        // Whose part an element is does not matter here.
+        std::vector<uint64_t> parts(asked_.workers.replica_count() + 1);
         parts.back() = call_.inputs[b].elements;
         const ReduceRow row(asked_.calls, b, parts, asked_.workers.cut(), asked_.workers.self());
         for (uint32_t i = 0; i < row.partial_count(); ++i, to += row.elements() * row.partial_size())
