@@ -2,7 +2,7 @@
 #include "comm/links/routed.h"
 
 #include "comm/links/pollable.h"
-#include "util/clock.h"
+#include "util/alertness.h"
 
 #include <algorithm>
 #include <ctime>
@@ -15,8 +15,8 @@ namespace {
 
 class Routed final : public Link {
   public:
-    Routed(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes, uint64_t spin_ns)
-        : links_(std::move(links)), routes_(std::move(routes)), spin_ns_(spin_ns) {
+    Routed(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes, uint64_t awake_ns)
+        : links_(std::move(links)), routes_(std::move(routes)), alertness_(awake_ns) {
         for (const auto &link : links_)
             if (Pollable *const pollable = link->pollable()) pollables_.push_back(pollable);
     }
@@ -39,7 +39,7 @@ class Routed final : public Link {
     void wait(uint64_t timeout_ns) override {
         if (links_.size() == 1) return links_[0]->wait(timeout_ns);
         if (pollables_.size() < links_.size()) return wait_in_turns(timeout_ns);
-        if (!stirs_soon(timeout_ns)) poll_all(timeout_ns);
+        if (!alertness_.look(timeout_ns, [this] { return stirs(); })) poll_all(timeout_ns);
     }
     void interrupt() noexcept override {
         for (const auto &link : links_) link->interrupt();
@@ -54,29 +54,22 @@ class Routed final : public Link {
         return bytes >= route.large_from ? *route.large : *route.small;
     }
 
-    bool stirs_soon(uint64_t timeout_ns);
+    bool stirs();
     void poll_all(uint64_t timeout_ns);
     void wait_in_turns(uint64_t timeout_ns);
 
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<Route> routes_;
-    const uint64_t spin_ns_;
+    Alertness alertness_;
     std::vector<Pollable *> pollables_;
     std::vector<pollfd> descriptors_;
     std::vector<std::size_t> begins_; // of each link's descriptors
     std::size_t turn_ = 0;
 };
 
-/// Looks for as long as the thread may stay awake. Returns whether something is to be done.
-bool Routed::stirs_soon(uint64_t timeout_ns) {
-    const auto stirs = [this] {
-        return std::any_of(pollables_.begin(), pollables_.end(), [](Pollable *link) { return link->stirs(); });
-    };
-    const uint64_t start = monotonic_clock().now_ns();
-    const uint64_t spin_ns = std::min(spin_ns_, timeout_ns);
-    while (monotonic_clock().now_ns() - start < spin_ns)
-        if (stirs()) return true;
-    return false;
+/// Whether something is to be done.
+bool Routed::stirs() {
+    return std::any_of(pollables_.begin(), pollables_.end(), [](Pollable *link) { return link->stirs(); });
 }
 
 void Routed::poll_all(uint64_t timeout_ns) {
@@ -102,8 +95,8 @@ void Routed::wait_in_turns(uint64_t timeout_ns) {
 } // namespace
 
 std::unique_ptr<Link> make_routed_link(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes,
-                                       uint64_t spin_ns) {
-    return std::make_unique<Routed>(std::move(links), std::move(routes), spin_ns);
+                                       uint64_t awake_ns) {
+    return std::make_unique<Routed>(std::move(links), std::move(routes), awake_ns);
 }
 
 } // namespace mdist

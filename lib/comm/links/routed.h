@@ -17,8 +17,9 @@ struct Route {
 };
 
 /// routes[self] is ignored. All other routes point into `links`, which have the same parties. A thread that waits for
-/// several of them stays awake for `spin_ns`, and then sleeps in poll() if all of them are pollable.
+/// several of them stays awake for `awake_ns` at most (util/alertness.h), and then sleeps in poll() if all of them are
+/// pollable.
 std::unique_ptr<Link> make_routed_link(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes,
-                                       uint64_t spin_ns);
+                                       uint64_t awake_ns);
 
 } // namespace mdist

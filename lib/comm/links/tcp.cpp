@@ -3,6 +3,7 @@
 
 #include "comm/links/pollable.h"
 #include "comm/links/tcp_stream.h"
+#include "util/alertness.h"
 #include "util/clock.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -52,8 +53,8 @@ class Bell {
 
 class Tcp final : public Link, public Pollable {
   public:
-    Tcp(uint32_t self, std::vector<std::unique_ptr<TcpStream>> streams, uint64_t spin_ns, std::vector<uint32_t> ranks)
-        : self_(self), streams_(std::move(streams)), spin_ns_(spin_ns), ranks_(std::move(ranks)) {}
+    Tcp(uint32_t self, std::vector<std::unique_ptr<TcpStream>> streams, uint64_t awake_ns, std::vector<uint32_t> ranks)
+        : self_(self), streams_(std::move(streams)), alertness_(awake_ns), ranks_(std::move(ranks)) {}
     ~Tcp() override { close(); }
 
     uint32_t self() const override { return self_; }
@@ -85,12 +86,11 @@ class Tcp final : public Link, public Pollable {
     bool can_try();
     bool watch();
     bool ready_within(uint64_t timeout_ns);
-    bool stays_awake(uint64_t timeout_ns);
     void hand_over();
 
     const uint32_t self_;
     std::vector<std::unique_ptr<TcpStream>> streams_; // none for this worker
-    const uint64_t spin_ns_;
+    Alertness alertness_;
     const std::vector<uint32_t> ranks_; // in the job; empty: the same
     Bell bell_;
 
@@ -119,7 +119,7 @@ void Tcp::progress() {
 void Tcp::wait(uint64_t timeout_ns) {
     if (can_try()) return;
     const uint64_t start = monotonic_clock().now_ns();
-    if (!stays_awake(timeout_ns)) {
+    if (!alertness_.look(timeout_ns, [this] { return ready_within(0); })) {
         const uint64_t waited = monotonic_clock().now_ns() - start;
         ready_within(timeout_ns - std::min(timeout_ns, waited));
     }
@@ -154,15 +154,6 @@ void Tcp::end_wait(const pollfd *found) {
     if (watched_[0].revents != 0) bell_.silence();
     hand_over();
     looked_ = true;
-}
-
-/// Looks for as long as the thread may stay awake. Returns whether something is ready.
-bool Tcp::stays_awake(uint64_t timeout_ns) {
-    const uint64_t start = monotonic_clock().now_ns();
-    const uint64_t spin_ns = std::min(spin_ns_, timeout_ns);
-    while (monotonic_clock().now_ns() - start < spin_ns)
-        if (ready_within(0)) return true;
-    return false;
 }
 
 /// Lists the sockets to wait for. Returns false if there are none.
@@ -202,7 +193,7 @@ void Tcp::close() noexcept {
 
 } // namespace
 
-std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, uint64_t spin_ns, bool checksums,
+std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, uint64_t awake_ns, bool checksums,
                                     const std::vector<uint32_t> &ranks, bool drops) {
     std::vector<std::unique_ptr<TcpStream>> streams;
     std::size_t rank = 0;
@@ -216,7 +207,7 @@ std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &socke
             if (rank != self) ::close(sockets[rank]);
         throw;
     }
-    return std::make_unique<Tcp>(self, std::move(streams), spin_ns, ranks);
+    return std::make_unique<Tcp>(self, std::move(streams), awake_ns, ranks);
 }
 
 } // namespace mdist

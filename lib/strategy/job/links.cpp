@@ -8,7 +8,6 @@
 #include "comm/shm/arena.h"
 #include "membership/membership.h"
 #include "util/cpus.h"
-#include "util/event_count.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -60,7 +59,7 @@ class Links {
         std::string chosen;
         for (const auto &[way, workers] : ways_)
             chosen += text(chosen.empty() ? "" : "; ", way.first, " with ", workers_text(workers), way.second);
-        return {make_routed_link(std::move(links_), std::move(routes_), spin_ns()),
+        return {make_routed_link(std::move(links_), std::move(routes_), awake_ns()),
                 std::move(shared_),
                 per_host_,
                 std::move(memory_),
@@ -121,7 +120,7 @@ class Links {
         std::vector<int> sockets(count(), -1);
         for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
         links_.push_back(
-            make_tcp_link(self_, sockets, spin_ns(), checksums_, is_job() ? std::vector<uint32_t>() : ranks_));
+            make_tcp_link(self_, sockets, awake_ns(), checksums_, is_job() ? std::vector<uint32_t>() : ranks_));
         Link *const small = links_.back().get();
         Link *large = small;
         if (wanted_ == "gloo" && is_job()) { // a group of replicas is rarely worth an engine of its own
@@ -155,9 +154,9 @@ class Links {
             for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
             // A worker may leave when it has sent its last message. That it is not told of a receiver's step is no loss.
             constexpr bool kDrops = true;
-            add(make_tcp_link(self_, sockets, spin_ns(), checksums_, std::vector<uint32_t>(), kDrops), others);
+            add(make_tcp_link(self_, sockets, awake_ns(), checksums_, std::vector<uint32_t>(), kDrops), others);
         }
-        return make_routed_link(std::move(links), std::move(routes), spin_ns());
+        return make_routed_link(std::move(links), std::move(routes), awake_ns());
     }
 
     GlooOptions gloo_options(const std::vector<uint32_t> &peers) {
@@ -171,12 +170,11 @@ class Links {
         return options;
     }
 
-    /// How long a wait for other hosts spins: not at all if cores are scarce. Whatever the worker waits for then needs
-    /// the core itself: mates, the kernel's network, or a worker in another container that is unknown here. A thread
-    /// that yields instead of sleeping is not woken by an arrival, and can lose a whole time slice.
-    uint64_t spin_ns() const {
-        const uint32_t cpus = usable_cpus();
-        return cpus > 2 * threads_ ? Patience::for_threads(2 * threads_, cpus).spin_ns : 0;
+    /// How long a wait for other hosts stays awake at most. Whether it does, it learns from how that went before, since the
+    /// kernel's network, or workers in containers that are unknown here, may need the core.
+    uint64_t awake_ns() const {
+        constexpr uint64_t kAwakeNs = 50'000; // about the cost of the wake that it may save
+        return threads_ <= usable_cpus() ? kAwakeNs : 0;
     }
 
     /// Returns the blobs of these workers. All workers of the job take part.
