@@ -188,10 +188,10 @@ typedef int32_t (*mdist_dataset_fn)(const mdist_input_context_t *context, mdist_
  * Distributes the dataset that @p function makes. Nothing is split or shared: in each step, every replica of this
  * worker in turn takes one element.
  *
- * In an elastic job each replica has a dataset of its own, whatever worker it is on. This call makes the datasets of all
- * replicas of the job, on every worker: @p function is called once for each replica id, which is the context's pipeline.
- * What it makes must depend on nothing but the context, or the call fails with MDIST_ERR_MISMATCH as far as that can be
- * told from how the datasets are made. The function is not called again when workers are lost or come.
+ * In an elastic job each replica has a dataset of its own, whatever worker it is on. This call makes the datasets of
+ * all replicas of the job, on every worker: it calls @p function for each replica id, which is the context's pipeline.
+ * What it makes must depend on nothing but the context. If workers describe their datasets differently, the call fails
+ * with MDIST_ERR_MISMATCH. The function is not called again when workers are lost or come.
  *
  * If the call fails on one worker, or the workers differ, it fails on all of them, as in mdist_distribute_dataset.
  * (TensorFlow: distribute_datasets_from_function, make_input_fn_iterator.)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign of elastic jobs on two hosts whose cable is cut. Two workers run on each host, and the store on one of them.
-The half with the store must end with the digest of a training that was not disturbed. The other must end with `no_store`,
-when it could not reach the store for `communication.join_timeout`."""
+"""A campaign of elastic jobs on two hosts whose cable is cut. Two workers run on each host, and the store on one of
+them. The half with the store must end with the digest of a training that was not disturbed. The other must end with
+`no_store`, when it could not reach the store for `communication.join_timeout`."""
 import collections
 import os
 import queue
@@ -54,13 +54,15 @@ class Run:
                "MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT": "10", "MDIST_COMMUNICATION_IMPLEMENTATION": self.link,
                "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": f"{SILENCE_S}s",
                "MDIST_COMMUNICATION_JOIN_TIMEOUT": f"{JOIN_S}s"}
-        self.store = self.on_host(self.plan.near, own, self.cable.mdist, "store", address, "-n", f"1:{SIZE}", "--job", "cable")
+        self.store = self.on_host(self.plan.near, own, self.cable.mdist, "store", address, "-n", f"1:{SIZE}", "--job",
+                                  "cable")
         strikes = ["env", f"LD_PRELOAD={self.cable.preload}", f"STRIKE_FOLDER={folder}",
                    "STRIKES=" + ";".join(strike.words for strike in self.plan.strikes)] if self.plan.strikes else []
         self.workers = []
         for rank in range(SIZE):
-            place = {"MDIST_BOOTSTRAP": "env", "MDIST_STORE": address, "MDIST_STORE_OWNER": "launcher", "MDIST_JOB_ID": "cable",
-                     "MDIST_RANK": str(rank), "MDIST_SIZE": str(SIZE), "MDIST_WORKER_ID": str(1000 + rank)}
+            place = {"MDIST_BOOTSTRAP": "env", "MDIST_STORE": address, "MDIST_STORE_OWNER": "launcher",
+                     "MDIST_JOB_ID": "cable", "MDIST_RANK": str(rank), "MDIST_SIZE": str(SIZE),
+                     "MDIST_WORKER_ID": str(1000 + rank)}
             self.workers.append(self.on_host(rank // 2, {**own, **place}, *strikes, self.cable.program, "--elastic",
                                              "--data", self.cable.data, "--batch", "64", "--epochs", "6",
                                              "--limit-steps", str(STEPS), "--commit", str(COMMIT)))
@@ -80,7 +82,7 @@ class Run:
         os.kill(int(pid), signal.SIGCONT)
 
     def cut(self, folder):
-        """Cuts the cable when the worker has stopped. Returns when, and where the worker was; None if nobody stopped."""
+        """Cuts the cable when the worker has stopped. Returns when, and where the worker was; None if none stopped."""
         path = Path(folder, str(len(self.plan.strikes) - 1))
         while any(worker.poll() is None for worker in self.workers):
             words = path.read_text().split() if path.exists() else []
@@ -135,12 +137,12 @@ class Cable:
         digests = {digest for end in ends for digest in re.findall(r"weights digest: (.*)", end[1])}
         seen = {images for end in near for images in re.findall(r"images seen: (.*)", end[1])}
         if any(end[0] != 0 for end in near) or digests != {self.digest} or seen != {str(STEPS * 64)}:
-            return f"the half with the store: exit status {[end[0] for end in near]}, digests {digests}, images seen {seen}"
+            return f"the half with the store: exit status {[end[0] for end in near]}, digests {digests}, images {seen}"
         with self.lock:
             self.longest = max([self.longest, *(end[2] - cut[0] for end in far)])
         told = f"MDIST_ERR_ABORTED: the store at .* could not be reached within [0-9.]+ s"
         if any(end[0] <= 0 or not re.search(told, end[1]) for end in far):
-            return f"the half without the store: exit status {[end[0] for end in far]}, which did not tell that the store is away"
+            return f"the half without the store: exit status {[end[0] for end in far]}, without its reason"
         return None
 
     def run(self, seed):
@@ -157,15 +159,18 @@ class Cable:
             self.tally[f"cut {where}: {'failed' if wrong else 'same digest, and no_store'}"] += 1
             self.campaign.passed += wrong is None
             if wrong:
-                said = "\n".join(f"worker {rank}: {line}" for rank, end in enumerate(ends) for line in end[1].splitlines()[-2:])
+                said = "\n".join(f"worker {rank}: {line}" for rank, end in enumerate(ends)
+                                 for line in end[1].splitlines()[-1:])
                 strikes = "; ".join(strike.words for strike in plan.strikes)
-                self.campaign.fail(f"seed {seed} (store with ranks {2 * plan.near}, {2 * plan.near + 1}; {link}; {strikes})",
-                                   f"{said}\n{wrong}", ["tests/campaign/run", "elastic:cable", "--count", "1", "--seed", str(seed)])
+                what = f"seed {seed} (store with ranks {2 * plan.near}, {2 * plan.near + 1}; {link}; {strikes})"
+                command = ["tests/campaign/run", "elastic:cable", "--count", "1", "--seed", str(seed)]
+                self.campaign.fail(what, f"{said}\n{wrong}", command)
 
     def run_all(self):
         options = self.campaign.options
         if "TEST_HOSTS" not in os.environ:  # again, with hosts
-            words = [str(HOSTS), "--hosts", str(2 * options.jobs), "--", sys.executable, *sys.argv, "--seed", str(options.seed)]
+            words = [str(HOSTS), "--hosts", str(2 * options.jobs), "--", sys.executable, *sys.argv, "--seed",
+                     str(options.seed)]
             sys.stdout.flush()
             os.execv(HOSTS, words)
         for pair in range(options.jobs):
@@ -185,5 +190,5 @@ class Cable:
                 list(pool.map(self.run, range(options.seed, options.seed + options.count)))
         for kind, count in sorted(self.tally.items()):
             print(f"  {count:5} {kind}")
-        print(f"  in {time.monotonic() - began:.0f} s, digest {self.digest}; from the cut to the end of the other half at most "
-              f"{self.longest:.1f} s, with a heartbeat timeout of {SILENCE_S} s and a join timeout of {JOIN_S} s")
+        print(f"  in {time.monotonic() - began:.0f} s, digest {self.digest}; from the cut to the end of the other half "
+              f"at most {self.longest:.1f} s (heartbeat timeout {SILENCE_S} s, join timeout {JOIN_S} s)")

@@ -18,7 +18,8 @@ static int all_mirrored; // TEST_MIRRORED is set: nothing belongs to one replica
 static mdist_gradients_t *gradients; // NULL unless TEST_GRADIENTS is set
 static uint64_t now_at;
 enum { ANY = 99 };                     // in the place of a replica id
-static const char *die_in, *die_where; // "step 5 0": in step 5 of replica 0; also "save 6 0", "restore 0 0", "ship 0 99"
+// "step 5 0": in step 5 of replica 0; also "save 6 0", "restore 0 0", "ship 0 99"
+static const char *die_in, *die_where;
 static uint64_t die_step;
 static uint32_t die_replica = UINT32_MAX;
 

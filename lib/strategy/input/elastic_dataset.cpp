@@ -101,7 +101,7 @@ std::shared_ptr<Dataset> distribute_elastic(const std::shared_ptr<Job> &job, Cal
         common.make = prepare();
         const Contribution mine = common.make({job->spans(), job->worker()});
         common.by_replica = !mine.common_knowledge;
-        // What is known of elements in advance must not depend on the span: it is what a worker with all replicas knows.
+        // What is known of elements in advance must not depend on the span: what a worker with all replicas knows.
         common.spec = common.dealt({Spans::even(1, job->replica_count()), 0})->spec();
         return mine.alike + common.dealt_now()->description();
     };

@@ -3,8 +3,8 @@
 // has changed gets other sub-batches of the same global batches. It deals the dataset out anew for each generation. An
 // iterator is then opened anew, at its position (strategy/elastic).
 //
-// Workers need not agree on elements if each sees the whole source (policy DATA). With a dataset for each replica, which
-// a function of the program made, they tell each other for each element what they have. Any thread.
+// Workers need not agree on elements if each sees the whole source (policy DATA). With a dataset for each replica, made
+// by a function of the program, they tell each other for each element what they have. Any thread.
 #pragma once
 
 #include "strategy/input/distribute.h"
