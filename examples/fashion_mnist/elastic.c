@@ -7,6 +7,8 @@
  *   a blob                   each replica's random generator, which mirrors about half of the images
  *   iterators                one for each epoch, since each has an order of its own, and one for the test
  *
+ * With --mirrored there are no second and third: images are not counted, and each step begins with a new generator.
+ *
  * All of it is created before the first step, on newcomers too. When a call fails because a worker was lost, the others
  * regroup: they go back to the newest commit, take over the lost worker's replicas, and go on from there.
  */
@@ -60,8 +62,12 @@ static int change_images(mdist_replica_t *replica, mdist_tensor_t *images, void 
     const uint32_t id = mdist_replica_id(replica);
     const uint64_t rows = images->shape[0];
     mdist_tensor_t count;
-    if (mdist_variable_tensor(self->seen, mdist_replica_local_index(replica), &count, NULL) != MDIST_OK) return -1;
-    *(double *)count.data += (double)rows;
+    if (self->plan->mirrored) {
+        self->random[id] = self->at * mdist_strategy_replica_count(self->plan->strategy) + id;
+    } else {
+        if (mdist_variable_tensor(self->seen, mdist_replica_local_index(replica), &count, NULL) != MDIST_OK) return -1;
+        *(double *)count.data += (double)rows;
+    }
     const size_t bytes = self->plan->trainer->max_rows * MODEL_INPUTS * sizeof(float);
     if (!self->changed[id] && !(self->changed[id] = malloc(bytes))) return -1;
     for (uint64_t row = 0; row < rows; ++row)
@@ -86,8 +92,10 @@ static mdist_status_t create_state(Elastic *self, mdist_error_t **error) {
     const mdist_tensor_t like = {.data = &zero, .dtype = MDIST_FLOAT64};
     const mdist_variable_options_t options = {
         .struct_size = sizeof options, .synchronization = MDIST_SYNC_ON_READ, .aggregation = MDIST_AGGREGATION_SUM};
-    mdist_status_t status = mdist_variable_create(strategy, "seen", &like, &self->seen, &options, error);
-    if (status == MDIST_OK)
+    mdist_status_t status = MDIST_OK;
+    if (!self->plan->mirrored)
+        status = mdist_variable_create(strategy, "seen", &like, &self->seen, &options, error);
+    if (status == MDIST_OK && !self->plan->mirrored)
         status =
             mdist_blob_create(strategy, "random", sizeof *self->random, save, restore, self, NULL, &self->blob, error);
     for (uint64_t epoch = 0; epoch < self->plan->epochs && status == MDIST_OK; ++epoch)
@@ -162,11 +170,12 @@ static mdist_status_t finish(Elastic *self, mdist_error_t **error) {
     int same = 0;
     int32_t changed;
     mdist_status_t status = evaluate(self, &accuracy, error);
-    if (status == MDIST_OK) status = read_seen(self, &seen, error);
+    if (status == MDIST_OK && self->seen) status = read_seen(self, &seen, error);
     if (status == MDIST_OK) status = trainer_digest(self->plan->trainer, &digest, &same, error);
     if (status != MDIST_OK) return status;
     if (mdist_strategy_is_chief(self->plan->strategy)) {
-        printf("images seen: %.0f\nweights digest: %016" PRIx64 "%s\ntest accuracy: %.4f\n", seen, digest,
+        if (self->seen) printf("images seen: %.0f\n", seen);
+        printf("weights digest: %016" PRIx64 "%s\ntest accuracy: %.4f\n", digest,
                same ? "" : ", but not on all replicas", accuracy);
         fflush(stdout);
     }

@@ -14,6 +14,7 @@ typedef struct ElasticPlan {
     uint64_t epochs, steps_per_epoch;
     uint64_t limit_steps; // 0: none
     uint64_t commit;      // steps between two commits
+    int mirrored;         // nothing belongs to one replica, so any worker has all that a commit keeps
     float first_rate;     // learning rate; it falls linearly to 0
 } ElasticPlan;
 

@@ -226,6 +226,7 @@ static int work_elastically(Job *self) {
         .steps_per_epoch = steps_per_epoch(self),
         .limit_steps = self->options.limit_steps,
         .commit = self->options.commit,
+        .mirrored = self->options.mirrored,
         .first_rate = first_rate,
     };
     const mdist_status_t status = elastic_train(&plan, &self->error);

@@ -23,6 +23,8 @@ static const char help[] =
     "  --elastic        go on when workers are killed; the replicas are those of the key\n"
     "                   elastic.replicas (MDIST_ELASTIC_REPLICAS)\n"
     "  --commit N       with --elastic: steps between two commits (default 10)\n"
+    "  --mirrored       with --elastic: replicas have no state of their own, so any worker\n"
+    "                   may be the only one that is left\n"
     "  --data DIR       folder of the four IDX files\n"
     "                   (default " MNIST_FOLDER
     ")\n"
@@ -74,6 +76,7 @@ int options_parse(int argument_count, char **arguments, Options *out) {
         {"limit-steps", &out->limit_steps, 1000000000, NULL, NULL},
         {"commit", &out->commit, 1000000000, NULL, NULL},
         {"elastic", NULL, 0, NULL, &out->elastic},
+        {"mirrored", NULL, 0, NULL, &out->mirrored},
         {"data", NULL, 0, &out->data, NULL},
         {"records", NULL, 0, &out->records, NULL},
     };

@@ -12,6 +12,7 @@ typedef struct Options {
     uint64_t limit_steps;   // 0: none
     int elastic;            // the number of replicas is then elastic.replicas of the configuration
     uint64_t commit;        // steps between two commits of an elastic job
+    int mirrored;           // nothing in an elastic job belongs to one replica
     const char *config;     // NULL: none
     const char *checkpoint; // NULL: none
     const char *data;

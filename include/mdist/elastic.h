@@ -64,7 +64,8 @@ typedef struct mdist_change {
  * - MDIST_ERR_FAILED_PRECONDITION: the job is not elastic (reason `not_elastic`), a run or merge is open (`open_run`),
  *   or this worker is a newcomer (`joining`).
  * - MDIST_ERR_MISMATCH: the workers have not created the same, or pass other steps.
- * - MDIST_ERR_CALLBACK: a blob's function failed.
+ * - MDIST_ERR_CALLBACK: a blob's function failed on some worker. The call fails on all workers in the same words. The
+ *   commit before stays, no worker counts as lost, and the job goes on.
  * - As mdist_all_reduce, if workers are lost. Then mdist_regroup restores this commit or the one before.
  * @param step  number of steps done so far, or any other number that tells the program where to go on; the same on all
  *              workers

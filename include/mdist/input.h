@@ -159,7 +159,7 @@ MDIST_API mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, co
 typedef struct mdist_input_context {
     uint32_t struct_size;       /* sizeof(mdist_input_context_t) as the library was compiled */
     uint32_t pipeline_count;    /* number of datasets made for the job: one for each worker, or for each replica
-                                   (TensorFlow: num_input_pipelines) */
+                                   (TensorFlow: num_input_pipelines). In an elastic job one for each replica */
     uint32_t pipeline;          /* which of them this one is (input_pipeline_id) */
     uint32_t replica_count;     /* number of replicas of the job (num_replicas_in_sync) */
 } mdist_input_context_t;
@@ -187,6 +187,11 @@ typedef int32_t (*mdist_dataset_fn)(const mdist_input_context_t *context, mdist_
 /**
  * Distributes the dataset that @p function makes. Nothing is split or shared: in each step, every replica of this
  * worker in turn takes one element.
+ *
+ * In an elastic job each replica has a dataset of its own, whatever worker it is on. This call makes the datasets of
+ * all replicas of the job, on every worker: it calls @p function for each replica id, which is the context's pipeline.
+ * What it makes must depend on nothing but the context. If workers describe their datasets differently, the call fails
+ * with MDIST_ERR_MISMATCH. The function is not called again when workers are lost or come.
  *
  * If the call fails on one worker, or the workers differ, it fails on all of them, as in mdist_distribute_dataset.
  * (TensorFlow: distribute_datasets_from_function, make_input_fn_iterator.)

@@ -57,30 +57,6 @@ std::shared_ptr<const Dataset> made_by(mdist_dataset_fn function, const mdist_in
     return dataset.shared();
 }
 
-/// In an elastic job, input belongs to replica ids, and each worker sees all of it.
-std::shared_ptr<Dataset> distribute_in_elastic(const std::shared_ptr<Strategy> &strategy,
-                                               const std::shared_ptr<const Dataset> &source,
-                                               const mdist_input_options_t *options) {
-    InputChoices choices = choices_for_dataset(options, strategy->inputs(), {strategy->spans(), strategy->worker()});
-    const int32_t policy = choices.dealing.policy;
-    const bool fits = choices.dealing.split && (policy == MDIST_SHARD_AUTO || policy == MDIST_SHARD_DATA);
-    if (!fits)
-        throw Failure(MDIST_ERR_UNSUPPORTED,
-                      "the job is elastic, so its input belongs to replicas, not to workers: options.policy must be "
-                      "MDIST_SHARD_AUTO or _DATA, and options.flags without MDIST_INPUT_NO_SPLIT")
-            .reason("elastic_input");
-    choices.dealing.policy = MDIST_SHARD_DATA;
-    choices.dealing.by_replica = true;
-    if (choices.ahead != 0) watch_forks();
-    Elastic *const part = strategy->elastic_part(); // lives as long as the dataset, which keeps the strategy
-    return distribute_elastic(
-        strategy, &calls::kDistributeDataset,
-        [source = Source(make_keep(source)), choices](const InputLayout &layout) {
-            return contribution_of(make_plan(source, layout, choices.dealing), choices);
-        },
-        [part](const std::shared_ptr<Iterator> &iterator) { part->add(iterator); });
-}
-
 Contribution made_by_function(mdist_dataset_fn function, void *user_data, const InputChoices &choices,
                               const InputLayout &layout) {
     if (function == nullptr) throw invalid("function is NULL");
@@ -101,6 +77,49 @@ Contribution made_by_function(mdist_dataset_fn function, void *user_data, const 
     return out;
 }
 
+/// In an elastic job, input belongs to replica ids, and each worker sees all of it.
+ElasticContribution elastic_plan(const std::shared_ptr<const Dataset> &source, InputChoices choices) {
+    const int32_t policy = choices.dealing.policy;
+    const bool fits = choices.dealing.split && (policy == MDIST_SHARD_AUTO || policy == MDIST_SHARD_DATA);
+    if (!fits)
+        throw Failure(MDIST_ERR_UNSUPPORTED,
+                      "the job is elastic, so its input belongs to replicas, not to workers: options.policy must be "
+                      "MDIST_SHARD_AUTO or _DATA, and options.flags without MDIST_INPUT_NO_SPLIT")
+            .reason("elastic_input");
+    choices.dealing.policy = MDIST_SHARD_DATA;
+    choices.dealing.by_replica = true;
+    return [source = Source(make_keep(source)), choices](const InputLayout &layout) {
+        return contribution_of(make_plan(source, layout, choices.dealing), choices);
+    };
+}
+
+/// In an elastic job, each replica has a dataset of its own, whatever worker has the replica. All workers make the
+/// datasets of all replicas, so the function is not needed later, and datasets that differ are noticed.
+ElasticContribution elastic_from_function(mdist_dataset_fn function, void *user_data, InputChoices choices,
+                                          uint32_t replicas) {
+    choices.by_replica = true;
+    Contribution all = made_by_function(function, user_data, choices, {Spans::even(1, replicas), 0});
+    for (uint32_t replica = 0; replica < replicas; ++replica) {
+        const std::string description = all.parts[replica]->description();
+        all.source += text(replica == 0 ? ": " : "; ", description);
+        all.alike += text("for replica ", replica, " the dataset ", description, '\n');
+    }
+    all.place = "one for each replica";
+    return [all](const InputLayout &layout) {
+        const auto first = all.parts.begin();
+        Contribution mine = all;
+        mine.text += text("replicas ", layout.own().first, " to ", layout.own().last - 1, " are on this worker\n");
+        mine.parts = {first + layout.own().first, first + layout.own().last};
+        return mine;
+    };
+}
+
+/// Lets the strategy's commits keep the position of each iterator.
+NoteIterator noted_by(const Strategy &strategy) {
+    Elastic *const part = strategy.elastic_part(); // lives as long as the dataset, which keeps the strategy
+    return [part](const std::shared_ptr<Iterator> &iterator) { part->add(iterator); };
+}
+
 } // namespace
 
 mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
@@ -109,9 +128,16 @@ mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_
     return guard("mdist_distribute_dataset", error, [&] {
         const auto self = pin(strategy);
         if (self->elastic().on()) {
-            const auto from = pin(source);
-            need(out, "out");
-            *out = publish<mdist_dataset_t>(distribute_in_elastic(self.shared(), from.shared(), options));
+            const auto prepare = [&] {
+                const auto from = pin(source);
+                need(out, "out");
+                const InputLayout layout = {self->spans(), self->worker()};
+                const InputChoices choices = choices_for_dataset(options, self->inputs(), layout);
+                if (choices.ahead != 0) watch_forks();
+                return elastic_plan(from.shared(), choices);
+            };
+            *out = publish<mdist_dataset_t>(distribute_elastic(self.shared(), &calls::kDistributeDataset,
+                                                               self->inputs().count++, prepare, noted_by(*self)));
             return;
         }
         *out = publish<mdist_dataset_t>(
@@ -130,11 +156,19 @@ mdist_status_t mdist_distribute_from_function(mdist_strategy_t *strategy, mdist_
                                               mdist_error_t **error) {
     return guard("mdist_distribute_from_function", error, [&] {
         const auto self = pin(strategy);
-        if (self->elastic().on())
-            throw Failure(MDIST_ERR_UNSUPPORTED,
-                          "mdist_distribute_from_function cannot be used in an elastic job, whose input must not depend "
-                          "on workers. Make one dataset of all input, and call mdist_distribute_dataset")
-                .reason("elastic_input");
+        if (self->elastic().on()) {
+            const auto prepare = [&] {
+                need(out, "out");
+                const uint32_t replicas = self->replica_count();
+                const InputLayout alone = {Spans::even(1, replicas), 0};
+                const InputChoices choices = choices_for_function(options, self->inputs(), alone);
+                if (choices.ahead != 0) watch_forks();
+                return elastic_from_function(function, user_data, choices, replicas);
+            };
+            *out = publish<mdist_dataset_t>(distribute_elastic(self.shared(), &calls::kDistributeFromFunction,
+                                                               self->inputs().count++, prepare, noted_by(*self)));
+            return;
+        }
         *out = publish<mdist_dataset_t>(
             distribute(self.shared(), self->inputs(), &calls::kDistributeFromFunction, [&](const InputLayout &layout) {
                 need(out, "out");

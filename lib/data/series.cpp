@@ -5,7 +5,15 @@
 
 namespace mdist {
 
+std::shared_ptr<Series> Series::same(uint64_t number, std::shared_ptr<Series> outer) {
+    auto made = std::make_shared<Series>();
+    made->same_ = number;
+    made->outer_ = std::move(outer);
+    return made;
+}
+
 uint64_t Series::next(const std::shared_ptr<Counter> &counter) {
+    if (same_) return *same_;
     uint64_t number = 0; // stays 0 if there are more shuffles than were saved; complete() tells
     if (!saved_)
         number = counter->fetch_add(1, std::memory_order_relaxed);
@@ -17,6 +25,7 @@ uint64_t Series::next(const std::shared_ptr<Counter> &counter) {
 }
 
 void Series::refuse(Failure why) {
+    if (outer_ != nullptr) return outer_->refuse(std::move(why));
     const std::lock_guard lock(mutex_);
     if (!refusal_) refusal_ = std::move(why);
 }

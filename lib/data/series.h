@@ -6,6 +6,8 @@
 // Normally the number is the count of earlier iterations of the shuffle's dataset. A restored iteration uses the saved
 // numbers instead. When it is committed, it advances the counters past them, so that later iterations go on as they
 // would have.
+//
+// A dataset of which workers open different parts has one number for all of them: each part gets a Series::same().
 // Streams are opened by one thread. refuse() may come from any thread.
 #pragma once
 
@@ -28,6 +30,8 @@ class Series {
     Series() = default;
     /// For an iteration that is restored.
     explicit Series(std::vector<uint64_t> saved) : saved_(std::move(saved)) {}
+    /// Gives `number` to every shuffle. `outer` is told of refusals.
+    static std::shared_ptr<Series> same(uint64_t number, std::shared_ptr<Series> outer);
 
     bool restored() const { return saved_.has_value(); }
     const std::vector<uint64_t> &numbers() const { return numbers_; }
@@ -44,6 +48,8 @@ class Series {
 
   private:
     std::optional<std::vector<uint64_t>> saved_;
+    std::optional<uint64_t> same_;  // of a Series::same()
+    std::shared_ptr<Series> outer_; // likewise
     std::vector<uint64_t> numbers_;
     std::vector<std::shared_ptr<Counter>> counters_; // only of a restored iteration
     mutable std::mutex mutex_;

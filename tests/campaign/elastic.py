@@ -31,8 +31,9 @@ class Strike:
 class Plan:
     """What one run does: how many workers, how many copies, and which strikes."""
 
-    def __init__(self, kind, size, copies, strikes, may_lose=False, least=1):
+    def __init__(self, kind, size, copies, strikes, may_lose=False, least=1, mirrored=False):
         self.kind, self.size, self.copies, self.strikes, self.may_lose = kind, size, copies, strikes, may_lose
+        self.mirrored = mirrored  # nothing belongs to one replica
         self.workers = f"{least}:{size}"
 
 
@@ -91,6 +92,15 @@ def two_at_once(chance, copies):
     return Plan(f"two at once, {copies} copies", size, copies, strikes, may_lose=copies == 1)
 
 
+def all_but_one(chance):
+    """All workers but one at about the same time, in a job whose state is all mirrored."""
+    size = chance.randrange(2, 5)
+    call = chance.choice(("step", "commit"))
+    number = chance.randrange(2, STEPS) if call == "step" else chance.randrange(1, STEPS // COMMIT)
+    strikes = [Strike(rank, call, number, moment(chance)) for rank in chance.sample(range(size), size - 1)]
+    return Plan(f"{size - 1} of {size}, in a {call}", size, 1, strikes, mirrored=True)
+
+
 def stopped(chance):
     """SIGSTOP for longer than the others wait. What it does afterwards does not count."""
     size = chance.randrange(2, 5)
@@ -130,7 +140,9 @@ class Elastic:
         self.lock = threading.Lock()
 
     def plan(self, chance):
-        return stopped(chance) if self.fault == "stop" else chance.choice(KILLS)(chance)
+        if self.fault == "kill":
+            return chance.choice(KILLS)(chance)
+        return stopped(chance) if self.fault == "stop" else all_but_one(chance)
 
     def start(self, plan, link, folder):
         kept = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
@@ -142,7 +154,8 @@ class Elastic:
                        STRIKES=";".join(strike.words for strike in plan.strikes))
         words = [self.mdist, "launch", "-n", plan.workers, "--", "env", *[f"{k}={v}" for k, v in own.items()
                  if k in ("LD_PRELOAD", "STRIKE_FOLDER", "STRIKES")], self.program, "--elastic", "--data", self.data,
-                 "--batch", "64", "--epochs", "6", "--limit-steps", str(STEPS), "--commit", str(COMMIT)]
+                 "--batch", "64", "--epochs", "6", "--limit-steps", str(STEPS), "--commit", str(COMMIT),
+                 *(["--mirrored"] if plan.mirrored else [])]
         return subprocess.Popen(words, env={**kept, **{k: v for k, v in own.items() if k.startswith("MDIST_")}},
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -181,7 +194,7 @@ class Elastic:
             return internal[0]
         digests = set(re.findall(r"weights digest: (.*)", said))
         seen = set(re.findall(r"images seen: (.*)", said))
-        if code == 0 and digests == {self.digest} and seen == {str(STEPS * 64)}:
+        if code == 0 and digests == {self.digest} and seen == (set() if plan.mirrored else {str(STEPS * 64)}):
             return "same"
         lost = re.search(r"DATA_LOSS: too many workers were lost.*replicas \d+|the state of replicas \d+", said)
         if plan.may_lose and code != 0 and not digests and lost:
@@ -209,7 +222,7 @@ class Elastic:
         with tempfile.TemporaryDirectory(prefix="mdist-data-") as folder:
             write_data(Path(folder))
             self.data = folder
-            code, said, _ = self.execute(Plan("undisturbed", 2, 1, []), "tcp")
+            code, said, _ = self.execute(Plan("undisturbed", 2, 1, [], mirrored=self.fault == "all_but_one"), "tcp")
             self.digest = (re.findall(r"weights digest: ([0-9a-f]{16})$", said, re.M) or [None])[0]
             if code != 0 or self.digest is None:
                 return self.campaign.fail("undisturbed", said, ["tests/campaign/run", f"elastic:{self.fault}"])

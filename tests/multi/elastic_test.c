@@ -16,7 +16,7 @@ typedef struct Worker {
     pid_t pid;
     int out;
     uint64_t id;
-    int status;
+    int ended, status;
     char text[4096];
 } Worker;
 
@@ -27,6 +27,7 @@ typedef struct Job {
     uint32_t count; // started so far
     uint32_t size;
     int keeps_size; // lost workers are replaced, and the others wait for them
+    int none_fails; // the test has failed, and ends all workers, if one ends by itself without a result
 } Job;
 
 static const char *self;
@@ -101,10 +102,16 @@ static int reap(Job *job, pid_t pid) {
     for (uint32_t i = 0; i < job->count; ++i) {
         Worker *const worker = &job->workers[i];
         if (worker->pid != pid) continue;
+        worker->ended = 1;
         worker->status = status;
         mdist_store_worker_ended(job->store, worker->id, NULL);
         read_text(worker);
         if (job->keeps_size && WIFSIGNALED(status)) start(job, NULL);
+        if (job->none_fails && WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+            job->keeps_size = 0;
+            for (uint32_t k = 0; k < job->count; ++k)
+                if (!job->workers[k].ended) kill(job->workers[k].pid, SIGKILL);
+        }
         break;
     }
     return 1;
@@ -184,6 +191,53 @@ static void a_newcomer_takes_the_place(void **state) {
     run_with(2, die, 1, "1", "auto", 1);
 }
 
+/// Each replica has a dataset of its own. Those of replicas 0 and 1 end before the training does.
+static void datasets_of_replicas_go_on(void **state) {
+    (void)state;
+    setenv("TEST_FUNCTION", "by replica", 1);
+    char result[64];
+    for (uint32_t size = 1; size <= 4; ++size) {
+        Job job;
+        begin(&job, size, 1, "1", "tcp");
+        for (uint32_t i = 0; i < size; ++i) start(&job, NULL);
+        finish(&job);
+        if (size == 1) take_result(&job, result);
+        expect(&job, result, 0);
+    }
+    assert_string_not_equal(result, undisturbed);
+    static const char *const die[][2] = {{"step 7 0", "step 16 99"}, {"step 13 0", "save 21 99"}, {"step 22 2", NULL}};
+    for (size_t i = 0; i < 6; ++i) {
+        const int replace = i >= 3, ahead = i == 1 || i == 4;
+        if (ahead) setenv("MDIST_DATA_PREFETCH_ON_DEVICE", "true", 1);
+        Job job;
+        begin(&job, 3, 1, "1", i % 2 == 0 ? "tcp" : "auto");
+        job.keeps_size = replace;
+        for (uint32_t k = 0; k < 3; ++k) start(&job, k < 2 ? die[i % 3][k] : NULL);
+        finish(&job);
+        expect(&job, result, i % 3 == 2 ? 1 : 2);
+        unsetenv("MDIST_DATA_PREFETCH_ON_DEVICE");
+    }
+    unsetenv("TEST_FUNCTION");
+}
+
+/// A function that looks at the worker is found out when workers differ.
+static void datasets_that_depend_on_workers_are_refused(void **state) {
+    (void)state;
+    setenv("TEST_FUNCTION", "by worker", 1);
+    Job job;
+    begin(&job, 2, 2, "1", "tcp");
+    for (uint32_t i = 0; i < 2; ++i) start(&job, NULL);
+    finish(&job);
+    for (uint32_t i = 0; i < 2; ++i) {
+        const char *const text = job.workers[i].text;
+        print_message("%s", text);
+        assert_non_null(strstr(text, "MISMATCH different_calls"));
+        assert_non_null(strstr(text, "for replica 0 the dataset range(160 numbers from 0, step 1)"));
+        assert_non_null(strstr(text, "shard(8, 1)"));
+    }
+    unsetenv("TEST_FUNCTION");
+}
+
 static void gradients_go_on(void **state) {
     (void)state;
     const char *const die[] = {"step 7 0"};
@@ -237,6 +291,49 @@ static void one_more_is_lost_in_the_regroup(void **state) {
     (void)state;
     const char *const die[] = {"step 7 0", "restore 0 2"};
     run_with(4, die, 2, "2", "tcp", 0);
+}
+
+/// A newcomer has been told that it lacks the commit, but has got nothing of it, when the worker that would send it is
+/// lost. It must not take part in the next generation as one that has the commit.
+static void one_is_lost_before_it_sends_a_commit(void **state) {
+    (void)state;
+    for (int mirrored = 0; mirrored < 2; ++mirrored) {
+        if (mirrored) setenv("TEST_MIRRORED", "1", 1);
+        char result[64];
+        Job job;
+        begin(&job, 1, 1, "1", "tcp");
+        start(&job, NULL);
+        finish(&job);
+        take_result(&job, result);
+        begin(&job, 3, 1, "2", "tcp");
+        job.keeps_size = job.none_fails = 1;
+        static const char *const die[] = {"step 7 0", "ship 0 99", NULL};
+        for (uint32_t i = 0; i < 3; ++i) start(&job, die[i]);
+        finish(&job);
+        expect(&job, result, 2);
+    }
+    unsetenv("TEST_MIRRORED");
+}
+
+/// The commit fails on all workers, in the same words. None of them is lost, and the commit before stays.
+static void a_blob_that_cannot_be_saved_is_no_loss(void **state) {
+    (void)state;
+    for (int regroups = 0; regroups < 2; ++regroups) {
+        if (!regroups) setenv("TEST_NO_REGROUP", "1", 1);
+        Job job;
+        begin(&job, 3, 1, "1", "tcp");
+        setenv("MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT", "0", 1); // a loss would end the job
+        for (uint32_t i = 0; i < 3; ++i) start(&job, i == 1 ? "fail 6 4" : NULL);
+        finish(&job);
+        expect(&job, undisturbed, 0);
+        for (uint32_t i = 0; i < 3; ++i) {
+            const char *const text = job.workers[i].text;
+            assert_non_null(strstr(text, "failed: "));
+            assert_non_null(strstr(text, "the function that saves blob \"generator\" of replica 4"));
+            assert_non_null(strstr(text, regroups ? "generation 2 workers 3" : "generation 1 workers 3"));
+        }
+        unsetenv("TEST_NO_REGROUP");
+    }
 }
 
 static void two_losses_with_a_commit_between(void **state) {
@@ -513,11 +610,15 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_others_go_on_when_one_is_killed),
         cmocka_unit_test(a_newcomer_takes_the_place),
         cmocka_unit_test(survivors_go_back_in_their_input),
+        cmocka_unit_test(datasets_of_replicas_go_on),
+        cmocka_unit_test(datasets_that_depend_on_workers_are_refused),
         cmocka_unit_test(gradients_go_on),
         cmocka_unit_test(handles_of_an_old_generation_are_refused),
         cmocka_unit_test(two_losses_at_once_need_two_copies),
         cmocka_unit_test(all_but_one_are_lost_where_all_is_mirrored),
         cmocka_unit_test(one_more_is_lost_in_the_regroup),
+        cmocka_unit_test(one_is_lost_before_it_sends_a_commit),
+        cmocka_unit_test(a_blob_that_cannot_be_saved_is_no_loss),
         cmocka_unit_test(two_losses_with_a_commit_between),
         cmocka_unit_test(too_many_losses_name_the_replicas),
         cmocka_unit_test(a_worker_that_is_asked_to_leave_does),

@@ -18,7 +18,8 @@ static int all_mirrored; // TEST_MIRRORED is set: nothing belongs to one replica
 static mdist_gradients_t *gradients; // NULL unless TEST_GRADIENTS is set
 static uint64_t now_at;
 enum { ANY = 99 };                     // in the place of a replica id
-static const char *die_in, *die_where; // "step 5 0": in step 5 of replica 0; also "save 6 0", "restore 0 0"
+// "step 5 0": in step 5 of replica 0; also "save 6 0", "restore 0 0", "ship 0 99"
+static const char *die_in, *die_where;
 static uint64_t die_step;
 static uint32_t die_replica = UINT32_MAX;
 
@@ -29,6 +30,12 @@ static int is_place(const char *where, uint64_t at, uint32_t replica_id) {
 
 static void die_at(const char *where, uint64_t at, uint32_t replica_id) {
     if (is_place(where, at, replica_id)) raise(SIGKILL);
+}
+
+/// Dies between being told what each worker has of a commit and sending what others lack. The library logs there.
+static void die_as_it_sends(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
+    (void)level, (void)length, (void)user_data;
+    if (strstr(text, "of the commit of step") != NULL && strstr(text, "sends 0 bytes") == NULL) raise(SIGKILL);
 }
 
 /// Waits to be killed.
@@ -44,7 +51,9 @@ uint64_t mixed(uint64_t x) {
 
 static int32_t save(uint32_t replica_id, void *to, size_t bytes, void *user_data) {
     (void)user_data;
+    static int has_failed;
     die_at("save", now_at, replica_id);
+    if (is_place("fail", now_at, replica_id) && !has_failed++) return 7;
     memcpy(to, &generator[replica_id], bytes);
     return 0;
 }
@@ -122,9 +131,39 @@ static int32_t count_read(const mdist_tensor_t *number, size_t count, int32_t *k
     return 0;
 }
 
+/// Makes the numbers of one replica. Replica 0 has elements for 10 steps, each further one for 10 steps more.
+static int32_t numbers_of_one(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
+    mdist_strategy_t *const strategy = user_data;
+    static uint32_t calls;
+    if (context->pipeline_count != REPLICAS || context->replica_count != REPLICAS || context->pipeline != calls++)
+        return 1;
+    // What must not be: a dataset that depends on the worker.
+    const int is_wrong = strcmp(getenv("TEST_FUNCTION"), "by worker") == 0;
+    const uint64_t index = is_wrong ? mdist_strategy_worker(strategy) : context->pipeline;
+    mdist_dataset_t *range, *counted, *own, *shuffled, *repeated;
+    DO(mdist_dataset_range(0, 160, 1, &range, &problem));
+    DO(mdist_dataset_filter(range, count_read, NULL, NULL, &counted, &problem));
+    DO(mdist_dataset_shard(counted, context->pipeline_count, index, &own, &problem));
+    DO(mdist_dataset_shuffle(own, 20, 7, 1, &shuffled, &problem));
+    DO(mdist_dataset_repeat(shuffled, 1 + context->pipeline, &repeated, &problem));
+    DO(mdist_dataset_batch(repeated, is_strange(strategy, "dataset") ? 3 : 2, 0, out, &problem));
+    mdist_dataset_destroy(range);
+    mdist_dataset_destroy(counted);
+    mdist_dataset_destroy(own);
+    mdist_dataset_destroy(shuffled);
+    mdist_dataset_destroy(repeated);
+    return 0;
+}
+
 static mdist_iterator_t *numbers_of(mdist_strategy_t *strategy) {
     mdist_dataset_t *range, *counted, *shuffled, *repeated, *batches, *dealt;
     mdist_iterator_t *iterator;
+    if (getenv("TEST_FUNCTION") != NULL) {
+        DO(mdist_distribute_from_function(strategy, numbers_of_one, strategy, &dealt, NULL, &problem));
+        DO(mdist_iterator_create(dealt, &iterator, &problem));
+        mdist_dataset_destroy(dealt);
+        return iterator;
+    }
     DO(mdist_dataset_range(0, 500, 1, &range, &problem));
     DO(mdist_dataset_filter(range, count_read, NULL, NULL, &counted, &problem));
     DO(mdist_dataset_shuffle(counted, 100, 7, 1, &shuffled, &problem));
@@ -316,6 +355,12 @@ static int train(void) {
         if (status == MDIST_OK && !changed && ++at % EVERY == 0) {
             now_at = at;
             status = mdist_commit(strategy, at, NULL, &error);
+            if (status == MDIST_ERR_CALLBACK) printf("failed: %s\n", mdist_error_message(error));
+            if (status == MDIST_ERR_CALLBACK && getenv("TEST_NO_REGROUP") != NULL) { // the commit before stays
+                mdist_error_free(error);
+                error = NULL;
+                continue;
+            }
             if (status == MDIST_OK) status = mdist_membership_changed(strategy, &changed, NULL, &error);
         }
         if (status == MDIST_OK && !changed) continue;
@@ -343,5 +388,9 @@ int elastic_training(void) {
     static char where[16];
     if (die_in != NULL && sscanf(die_in, "%15s %" SCNu64 " %" SCNu32, where, &die_step, &die_replica) != 3) return 4;
     die_where = where;
+    if (is_place("ship", die_step, ANY)) {
+        mdist_log_set_level(MDIST_LOG_INFO, NULL);
+        mdist_log_set_sink(die_as_it_sends, NULL, NULL, NULL);
+    }
     return train();
 }

@@ -20,7 +20,7 @@ void RegroupWorker::start() {
     options.heartbeat_timeout_ns = kSilence;
     member =
         std::make_unique<ElasticMember>(process, options, id, std::vector<Endpoint>{{job.store_process->host(), 4400}});
-    member->ask({}, job.simulation.now() + kJoin);
+    member->ask({}, kJoin);
     process.run(member.get());
 }
 
@@ -76,7 +76,7 @@ void RegroupWorker::look() {
 void RegroupWorker::ask() {
     waiting = wants_regroup = false;
     job.simulation.trace(text("worker ", id, " asks in generation ", generation));
-    member->ask(holdings_of(commits), job.simulation.now() + kJoin);
+    member->ask(holdings_of(commits), kJoin);
     process.touched();
 }
 

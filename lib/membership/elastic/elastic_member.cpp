@@ -200,15 +200,21 @@ void ElasticMember::lose_store(const std::string &problem) {
 
 // ---- Generations
 
-void ElasticMember::ask(Holdings held, uint64_t deadline_ns) {
+void ElasticMember::ask(Holdings held, uint64_t limit_ns) {
     if (ended_) return;
     drop_peers();
     leave_generation();
     failure_.reset();
     asking_ = true;
     held_ = std::move(held);
-    deadline_ns_ = deadline_ns;
+    limit_ns_ = limit_ns;
+    wait_anew();
     send_ask();
+}
+
+void ElasticMember::wait_anew() {
+    const uint64_t now = world_.now_ns();
+    deadline_ns_ = now + std::min(limit_ns_, UINT64_MAX - now);
 }
 
 void ElasticMember::withdraw() {
@@ -245,6 +251,7 @@ void ElasticMember::generation_came(const std::string &payload) {
     options_.size = static_cast<uint32_t>(next_.members.size());
     mesh_ = std::make_unique<Mesh>(world_, options_, next_);
     stuck_ns_ = world_.now_ns() + options_.heartbeat_timeout_ns;
+    wait_anew();
     lobby_.answer_as(text("worker ", *rank), *rank);
     lobby_.expect(options_.size);
     lobby_.open_for(peer_key(options_, next_.session), next_.session);
@@ -309,7 +316,7 @@ void ElasticMember::leave() {
 }
 
 Failure ElasticMember::too_late() const {
-    const std::string limit = seconds_text(options_.join_timeout_ns);
+    const std::string limit = seconds_text(limit_ns_);
     const bool hears = online() && world_.now_ns() - heard_store_ns_ < options_.heartbeat_timeout_ns;
     if (!hears)
         return Failure(MDIST_ERR_ABORTED, text("the store at ", options_.store, " could not be reached within ", limit,

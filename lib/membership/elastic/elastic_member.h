@@ -42,8 +42,11 @@ class ElasticMember final : public Machine {
     uint64_t next_tick_ns() const override;
 
     /// Leaves the current generation, if any, and asks for the next. `held`: the commits that this worker has parts of.
-    /// It must not work in the generation any more. Not once ENDED.
-    void ask(Holdings held, uint64_t deadline_ns);
+    /// It must not work in the generation any more. Not once ENDED. It waits for `limit_ns`; if a generation comes
+    /// whose members cannot all be connected, the wait for the one after it begins anew.
+    void ask(Holdings held, uint64_t limit_ns);
+    /// When it gives up, while ASKING.
+    uint64_t deadline_ns() const { return deadline_ns_; }
 
     State state() const;
     /// Why it is FAILED or ENDED.
@@ -88,6 +91,7 @@ class ElasticMember final : public Machine {
     void end(Failure failure);
     bool online() const;
     void tend_store(uint64_t now);
+    void wait_anew();
     Failure too_late() const;
 
     World &world_;
@@ -106,6 +110,7 @@ class ElasticMember final : public Machine {
 
     bool asking_ = false;
     Holdings held_;
+    uint64_t limit_ns_ = 0; // of each wait for a generation
     uint64_t deadline_ns_ = UINT64_MAX;
     Generation next_;                // that is being connected
     std::unique_ptr<Mesh> mesh_;     // of next_

@@ -124,17 +124,20 @@ Generation ElasticMembership::next(Holdings held, uint64_t timeout_ns) {
 std::optional<Generation> ElasticMembership::ask(const Holdings &held, uint64_t timeout_ns, bool first) {
     ElasticMember &member = *body_->member;
     std::unique_lock<std::mutex> hold(body_->reactor.lock());
-    const uint64_t now = body_->reactor.now_ns();
-    const uint64_t deadline = now + std::min(timeout_ns, UINT64_MAX - now);
     for (;;) {
-        member.ask(held, deadline);
+        member.ask(held, timeout_ns);
         body_->reactor.wake();
         const auto left_out = [&] { return first && member.passed_over(); };
         const auto settled = [&] { return member.state() != ElasticMember::State::kAsking || left_out(); };
         // The member itself ends at the deadline. This later one is in case its thread cannot run.
         constexpr uint64_t kGraceNs = 1'000'000'000;
-        const uint64_t left = std::min(timeout_ns, UINT64_MAX - kGraceNs) + kGraceNs;
-        const bool in_time = body_->await(hold, left, first ? "mdist_strategy_create" : "mdist_regroup", settled);
+        const auto wait = [&] {
+            const uint64_t until = member.deadline_ns(), at = body_->reactor.now_ns();
+            const uint64_t left = std::min(until - std::min(until, at), UINT64_MAX - kGraceNs) + kGraceNs;
+            return body_->await(hold, left, first ? "mdist_strategy_create" : "mdist_regroup", settled);
+        };
+        bool in_time = wait();
+        while (!in_time && body_->reactor.now_ns() < member.deadline_ns()) in_time = wait(); // it was put off
         if (left_out()) {
             member.withdraw();
             body_->reactor.wake();

@@ -3,10 +3,13 @@
 #include "strategy/elastic/elastic.h"
 
 #include "comm/workers/workers.h"
+#include "data/current_failure.h"
 #include "strategy/elastic/holders.h"
 #include "strategy/job/call_functions.h"
+#include "strategy/job/consensus.h"
 #include "strategy/variables/variable.h"
 #include "util/fnv.h"
+#include "util/forced_unwind.h"
 #include "util/host.h"
 #include "util/text.h"
 
@@ -17,10 +20,22 @@ namespace mdist {
 void Elastic::commit(uint64_t step, uint64_t timeout_ns) {
     job_.require_open();
     job_.require_sound();
-    runs_.before_next(nullptr); // there is no need for commit 0 any more
     const uint64_t number = commits_.empty() ? 1 : commits_.back().id.number + 1;
     keep({number, job_.generation()}, step, timeout_ns);
+    runs_.before_next(nullptr); // there is no need for commit 0 any more
     losses_ = 0;
+}
+
+/// Makes commit 0 before the first run. If a callback of the program fails, the next run tries again.
+void Elastic::begin_with_first_run() {
+    runs_.before_next([this] {
+        try {
+            keep({0, job_.generation()}, 0, 0);
+        } catch (const Failure &) {
+            if (!job_.end_of_collectives()) begin_with_first_run();
+            throw;
+        }
+    });
 }
 
 /// In the first commit of a generation, which all of its workers make, they tell each other where they are.
@@ -52,7 +67,37 @@ void Elastic::forget_input(const State &state) const {
     for (const auto &iterator : state.iterators) iterator->forget_before_position();
 }
 
-/// The last commit stays until all have marked this one. If it fails halfway, both are there.
+/// Runs a part of a commit that may fail on this worker alone. Keeps the first failure.
+void Elastic::attempt(std::optional<Failure> &failed, FunctionRef<void()> part) const {
+    try {
+        part();
+    } catch (...) {
+        if (thread_is_ending()) {
+            job_.fail_workers("mdist_commit", thread_ended()); // the others wait for this worker
+            rethrow();
+        }
+        if (!failed) failed = current_failure();
+    }
+}
+
+/// Waits for all, and marks the commit if no part failed anywhere. Else throws the failure on all workers; they go on,
+/// with the commit before.
+void Elastic::mark(const Call &call, const std::optional<Failure> &failed, uint64_t timeout_ns) {
+    Workers *const others = job_.other_workers();
+    try {
+        Consensus(job_, call, timeout_ns).gather("", [&] {
+            if (failed && others != nullptr) throw Failure(*failed).about(others->name(others->self()));
+            if (failed) throw Failure(*failed);
+            return std::string();
+        });
+    } catch (const Failure &) {
+        if (failed || !job_.end_of_collectives()) commits_.pop_back(); // nobody can have marked it
+        throw;
+    }
+    commits_.back().marked = true;
+}
+
+/// The last commit stays until all have marked this one. If a worker is lost halfway, both are there.
 void Elastic::keep(CommitId id, uint64_t step, uint64_t timeout_ns) {
     const uint64_t limit = job_.timeout_or_own(timeout_ns);
     Workers *const others = job_.other_workers();
@@ -68,21 +113,19 @@ void Elastic::keep(CommitId id, uint64_t step, uint64_t timeout_ns) {
     made.id = id;
     made.marked = false;
     made.step = step;
-    try {
-        // The first element of an iterator is taken before the first run, in which the library makes commit 0.
-        copy(all, id.number == 0, made);
-        if (others != nullptr && made.has_parts) {
+    made.has_parts = all.has_parts();
+    std::optional<Failure> failed;
+    // The first element of an iterator is taken before the first run, in which the library makes commit 0.
+    attempt(failed, [&] { copy(all, id.number == 0, made); });
+    if (failed) made.parts.clear(); // the others still wait for what it would send
+    if (others != nullptr && made.has_parts)
+        attempt(failed, [&] {
             find_holders(*others, call, limit);
             send_parts(*others, call, made, limit);
-        }
-    } catch (const Failure &failure) {
-        job_.fail_workers("mdist_commit", failure); // the others wait for this worker
-        throw;
-    }
+        });
     if (commits_.size() > 1) commits_.erase(commits_.begin()); // left by a commit that failed in a generation before
     commits_.push_back(std::move(made));
-    if (others != nullptr) others->meet(call, limit);
-    commits_.back().marked = true;
+    mark(call, failed, limit);
     if (others != nullptr) others->meet(call, limit);
     forget_input(all);
     if (commits_.size() == 1) return;

@@ -43,7 +43,7 @@ std::string position_of(Iterator &iterator, bool begins) {
 } // namespace
 
 Elastic::Elastic(Job &job, VariableStore &variables, Runs &runs) : job_(job), variables_(variables), runs_(runs) {
-    if (!job_.joining()) runs_.before_next([this] { keep({0, job_.generation()}, 0, 0); });
+    if (!job_.joining()) begin_with_first_run();
 }
 
 void Elastic::add(const std::shared_ptr<Blob> &blob) {

@@ -3,8 +3,9 @@
 // job goes on with other workers. docs/elastic.md describes both.
 //
 // A commit (commit.cpp) is made in a spare buffer while the last one stays. Parts go to their holders (holders.h).
-// Whoever passes the barrier that follows knows that all parts are in place, and marks the commit. Whoever passes a
-// second barrier knows that all have marked it, and drops the last one.
+// Then all workers tell each other whether that went well. Whoever has heard all knows that all parts are in place, and
+// marks the commit. Whoever passes the barrier that follows knows that all have marked it, and drops the last one. If
+// something failed on one worker, such as a callback of the program, the commit fails on all of them. Nobody is lost.
 //
 // A regroup (regroup.cpp) asks for the next generation until it has one in which the commit that the store chose is
 // restored and kept anew by all.
@@ -18,6 +19,8 @@
 #include "strategy/job/job.h"
 #include "strategy/steps/runs.h"
 #include "strategy/variables/store.h"
+#include "util/failure.h"
+#include "util/function_ref.h"
 
 #include <cstdint>
 #include <memory>
@@ -66,7 +69,10 @@ class Elastic {
     void write_back(const State &state, const KeptCommit &from) const;
     void write_part_back(const State &state, uint32_t local, const std::string &part) const;
 
+    void begin_with_first_run();
     void keep(CommitId id, uint64_t step, uint64_t timeout_ns);
+    void attempt(std::optional<Failure> &failed, FunctionRef<void()> part) const;
+    void mark(const Call &call, const std::optional<Failure> &failed, uint64_t timeout_ns);
     void send_parts(Workers &others, const Call &call, KeptCommit &made, uint64_t timeout_ns) const;
     void find_holders(Workers &others, const Call &call, uint64_t timeout_ns);
 

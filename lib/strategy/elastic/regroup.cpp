@@ -210,6 +210,7 @@ void Elastic::take_from_others(Workers &others, const Call &call, CommitId id, c
     KeptCommit received; // kept only when all of it is here: the exchange fails if one more worker is lost
     KeptCommit *const own = find(id);
     bool anybody_lacks = false;
+    uint64_t bytes = 0;
     std::vector<std::string> blobs(offers.size());
     for (uint32_t worker = 0; worker < offers.size(); ++worker) {
         Shipment shipment;
@@ -222,8 +223,10 @@ void Elastic::take_from_others(Workers &others, const Call &call, CommitId id, c
             if (holder_of(replica) == others.self()) shipment.add(replica, own->parts.at(replica));
         }
         blobs[worker] = shipment.take();
+        bytes += blobs[worker].size();
     }
     if (!anybody_lacks) return;
+    log_info("elastic: of the commit of step ", source->step, ", this worker sends ", bytes, " bytes to others");
     received.id = id;
     received.marked = true;
     received.step = source->step;

@@ -44,6 +44,7 @@ std::vector<std::string> on_all_workers(Job &job, const Call &call, FunctionRef<
     std::optional<Failure> failed = failure_of(job, call.kind, part, mine);
     const Turn turn(job, call.kind->name(), kInStep);
     return Consensus(job, call, 0).gather("", [&] {
+        if (failed && job.other_workers() == nullptr) throw std::move(*failed); // alone in an elastic job
         if (failed) throw std::move(*failed).about(job.other_workers()->name(job.worker()));
         return std::move(mine);
     });
@@ -55,7 +56,8 @@ void ElementAgreement::require_place() {
 
 StepRows ElementAgreement::agree(FunctionRef<StepRows()> take) {
     // Short, because it travels in a header. "0.1, element 5" stands for iterator 1 of distributed dataset 0.
-    const std::string subject = text(dataset_, '.', iterator_, ", element ", element_++);
+    std::string subject = text(dataset_, '.', iterator_);
+    if (!job_->elastic().on()) subject += text(", element ", element_++);
     Call call;
     call.kind = &calls::kNextElement;
     call.subject = fnv1a(subject);

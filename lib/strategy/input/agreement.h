@@ -38,7 +38,7 @@ class ElementAgreement final : public Agreement {
     const std::shared_ptr<Job> job_;
     const uint64_t dataset_;
     const uint64_t iterator_;
-    uint64_t element_ = 0; // number of the next element
+    uint64_t element_ = 0; // number of the next element; not told in an elastic job, whose newcomers have taken fewer
 };
 
 } // namespace mdist

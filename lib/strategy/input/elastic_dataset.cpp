@@ -14,60 +14,73 @@
 namespace mdist {
 namespace {
 
-std::shared_ptr<const Dataset> dealt_now(const Job &job, const ElasticContribution &make) {
-    const InputLayout layout{job.spans(), job.worker()};
-    const uint64_t replicas = layout.own().count();
-    Contribution mine = make(layout);
-    if (mine.ahead != 0) mine.parts[0] = make_prefetch(mine.parts[0], saturated_product(mine.ahead, replicas));
-    Deal deal;
-    deal.replicas = replicas;
-    deal.partial = !mine.whole_steps;
-    deal.text = std::move(mine.text);
-    deal.source = std::move(mine.source);
-    deal.place = std::move(mine.place);
-    return make_dealt(std::move(mine.parts), std::move(deal));
-}
+/// What does not depend on this worker's span.
+struct Common {
+    std::shared_ptr<Job> job;
+    ElasticContribution make;
+    NoteIterator note;
+    std::function<std::shared_ptr<Agreement>()> agreement;
+    std::vector<Spec> spec;
+    bool by_replica = false; // a dataset for each replica
+
+    std::shared_ptr<const Dataset> dealt(const InputLayout &layout) const {
+        const uint64_t replicas = layout.own().count();
+        Contribution mine = make(layout);
+        const std::size_t parts = mine.parts.size();
+        for (auto &part : mine.parts)
+            if (mine.ahead != 0) part = make_prefetch(part, saturated_product(mine.ahead, replicas / parts));
+        Deal deal;
+        deal.replicas = replicas;
+        deal.partial = !mine.whole_steps;
+        if (by_replica) deal.agreement = agreement;
+        deal.text = std::move(mine.text);
+        deal.source = std::move(mine.source);
+        deal.place = std::move(mine.place);
+        return make_dealt(std::move(mine.parts), std::move(deal));
+    }
+    std::shared_ptr<const Dataset> dealt_now() const { return dealt({job->spans(), job->worker()}); }
+};
 
 class ElasticDataset final : public Dataset {
   public:
-    ElasticDataset(std::shared_ptr<const Job> job, ElasticContribution make, NoteIterator note,
-                   std::shared_ptr<const Dataset> first)
-        : Dataset(first->spec()),
-          job_(std::move(job)),
-          make_(std::move(make)),
-          note_(std::move(note)),
-          current_(std::move(first)),
-          generation_(job_->generation()) {}
+    explicit ElasticDataset(Common common)
+        : Dataset(common.spec), common_(std::move(common)), current_(common_.dealt_now()), generation_(generation()) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override { return current()->open(iteration); }
+    std::unique_ptr<Stream> open(const Iteration &iteration) const override {
+        if (!common_.by_replica || iteration.series == nullptr) return current()->open(iteration);
+        Iteration each = iteration; // the datasets of all replicas count as one shuffle
+        each.series = Series::same(iteration.series->next(iterations_), iteration.series);
+        return current()->open(each);
+    }
     std::string layout(uint64_t taken) const override { return current()->layout(taken); }
     std::optional<uint64_t> size() const override { return current()->size(); }
     std::size_t replica_count() const override { return current()->replica_count(); }
+    std::shared_ptr<Agreement> agreement() const override { return current()->agreement(); }
     Traits traits() const override { return current()->traits(); }
     std::string description() const override { return current()->description(); }
     bool endless() const override { return current()->endless(); }
     bool borrows() const override { return current()->borrows(); }
     bool callers_thread_only() const override { return current()->callers_thread_only(); }
     std::shared_ptr<KeptInput> new_kept() const override {
-        const uint64_t most = job_->elastic().rewind_bytes;
+        const uint64_t most = common_.by_replica ? 0 : common_.job->elastic().rewind_bytes;
         return most != 0 ? std::make_shared<KeptInput>(most) : nullptr;
     }
-    void note_iterator(const std::shared_ptr<Iterator> &iterator) const override { note_(iterator); }
+    void note_iterator(const std::shared_ptr<Iterator> &iterator) const override { common_.note(iterator); }
     std::string deal_text() const override { return current()->deal_text(); }
 
   private:
+    uint32_t generation() const { return common_.job->generation(); }
     std::shared_ptr<const Dataset> current() const {
         const std::lock_guard lock(mutex_);
-        if (generation_ != job_->generation()) {
-            current_ = dealt_now(*job_, make_);
-            generation_ = job_->generation();
+        if (generation_ != generation()) {
+            current_ = common_.dealt_now();
+            generation_ = generation();
         }
         return current_;
     }
 
-    const std::shared_ptr<const Job> job_;
-    const ElasticContribution make_;
-    const NoteIterator note_;
+    const Common common_;
+    const std::shared_ptr<Counter> iterations_ = std::make_shared<Counter>(0);
     mutable std::mutex mutex_;
     mutable std::shared_ptr<const Dataset> current_;
     mutable uint32_t generation_; // that current_ is for
@@ -75,14 +88,22 @@ class ElasticDataset final : public Dataset {
 
 } // namespace
 
-std::shared_ptr<Dataset> distribute_elastic(const std::shared_ptr<Job> &job, CallKind kind, ElasticContribution make,
-                                            NoteIterator note) {
+std::shared_ptr<Dataset> distribute_elastic(const std::shared_ptr<Job> &job, CallKind kind, uint64_t number,
+                                            FunctionRef<ElasticContribution()> prepare, NoteIterator note) {
     require_cross_replica(*job, kind->name(), "Distribute before mdist_run, and pass elements as arguments");
-    std::shared_ptr<const Dataset> first;
-    std::string alike;
+    Common common;
+    common.job = job;
+    common.note = std::move(note);
+    common.agreement = [job, number, iterators = std::make_shared<std::atomic<uint64_t>>(0)] {
+        return std::make_shared<ElementAgreement>(job, number, (*iterators)++);
+    };
     const auto bring = [&] {
-        first = dealt_now(*job, make);
-        return make({job->spans(), job->worker()}).alike + first->description();
+        common.make = prepare();
+        const Contribution mine = common.make({job->spans(), job->worker()});
+        common.by_replica = !mine.common_knowledge;
+        // What is known of elements in advance must not depend on the span: what a worker with all replicas knows.
+        common.spec = common.dealt({Spans::even(1, job->replica_count()), 0})->spec();
+        return mine.alike + common.dealt_now()->description();
     };
     if (job->worker_count() == 1) { // also a newcomer, which is compared when it enters
         bring();
@@ -93,7 +114,7 @@ std::shared_ptr<Dataset> distribute_elastic(const std::shared_ptr<Job> &job, Cal
         const std::vector<std::string> all = on_all_workers(*job, call, bring);
         require_same_texts(*job->other_workers(), all, "all workers must distribute in the same way");
     }
-    return std::make_shared<ElasticDataset>(job, std::move(make), std::move(note), std::move(first));
+    return std::make_shared<ElasticDataset>(std::move(common));
 }
 
 } // namespace mdist

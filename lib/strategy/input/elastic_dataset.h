@@ -3,10 +3,12 @@
 // has changed gets other sub-batches of the same global batches. It deals the dataset out anew for each generation. An
 // iterator is then opened anew, at its position (strategy/elastic).
 //
-// Workers need not agree on elements: each sees the whole source (policy DATA). Any thread.
+// Workers need not agree on elements if each sees the whole source (policy DATA). With a dataset for each replica, made
+// by a function of the program, they tell each other for each element what they have. Any thread.
 #pragma once
 
 #include "strategy/input/distribute.h"
+#include "util/function_ref.h"
 
 #include <functional>
 #include <memory>
@@ -20,9 +22,10 @@ using ElasticContribution = std::function<Contribution(const InputLayout &)>;
 /// Told of each iterator.
 using NoteIterator = std::function<void(const std::shared_ptr<Iterator> &)>;
 
-/// Distributes what `make` returns, now and in later generations. All workers call it. `kind` names the public
-/// function.
-std::shared_ptr<Dataset> distribute_elastic(const std::shared_ptr<Job> &job, CallKind kind, ElasticContribution make,
-                                            NoteIterator note);
+/// Distributes what the function that `prepare` returns makes, now and in later generations. `prepare` runs on this
+/// thread, without the turn; if it fails on one worker, it fails on all. All workers call this. `kind` names the public
+/// function. `number` is the number of the dataset, the same on all workers.
+std::shared_ptr<Dataset> distribute_elastic(const std::shared_ptr<Job> &job, CallKind kind, uint64_t number,
+                                            FunctionRef<ElasticContribution()> prepare, NoteIterator note);
 
 } // namespace mdist
