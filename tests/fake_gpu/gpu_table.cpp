@@ -216,10 +216,10 @@ int scale(int32_t device, int32_t dtype, void *to, double factor, uint64_t eleme
     return call_stream("scale", device, stream, [&] { return scale_job(device, dtype, to, factor, elements); });
 }
 
-int squares(int32_t device, const mdist_gpu_squares *items, size_t count, mdist_gpu_stream *stream) {
+int squares(int32_t device, const mdist_gpu_squares *items, size_t count, void *room, mdist_gpu_stream *stream) {
     for (size_t i = 0; i < count; ++i)
         if (!is_float(items[i].dtype)) return refuse("squares");
-    return call_stream("squares", device, stream, [&] { return squares_job(device, items, count); });
+    return call_stream("squares", device, stream, [&] { return squares_job(device, items, count, room); });
 }
 
 int cast(int32_t device, int32_t to_dtype, void *to, int32_t from_dtype, const void *from, double factor,

@@ -127,7 +127,8 @@ void kernels_compute_what_the_cpu_does(void **) {
     Worker sum(0, 2);
     double squares = 0;
     const mdist_gpu_squares item = {MDIST_FLOAT32, b.data, 2, reinterpret_cast<double *>(sum.data)};
-    assert_int_equal(gpu.squares(0, &item, 1, b.stream), 0);
+    Worker room(0, MDIST_GPU_SQUARES_ROOM / sizeof(float));
+    assert_int_equal(gpu.squares(0, &item, 1, room.data, b.stream), 0);
     assert_int_equal(gpu.copy(0, &squares, sum.data, sizeof squares, b.stream), 0);
     assert_int_equal(finish(0, b.stream), 0);
     assert_true(squares == 13.25);
