@@ -128,6 +128,7 @@ int allocate_pinned_here(size_t bytes, void **memory) {
 
 int release_pinned_here(void *memory) {
     return call_at_last("release_pinned", 0, [&] {
+        check_unused(memory);
         for (int32_t device = 0; device < options().devices; ++device) wait_for_streams(device);
         return release_pinned(memory);
     });
@@ -183,7 +184,7 @@ bool is_pageable(const void *address) {
 /// Waits as CUDA does: a copy of pageable memory does not return before the stream has reached it.
 int copy(int32_t device, void *to, const void *from, size_t bytes, mdist_gpu_stream *stream) {
     if (is_device(device) && (is_pageable(to) || is_pageable(from))) wait_for_stream(device, stream);
-    return call_stream("copy", device, stream, [&] { return copy_job(to, from, bytes); });
+    return call_stream("copy", device, stream, [&] { return copy_job(device, to, from, bytes); });
 }
 
 int fill(int32_t device, void *to, int32_t byte, size_t bytes, mdist_gpu_stream *stream) {

@@ -98,8 +98,8 @@ double times(double number, double factor, bool wide) {
 
 } // namespace
 
-Job copy_job(void *to, const void *from, std::size_t bytes) {
-    return [=] {
+Job copy_job(int32_t device, void *to, const void *from, std::size_t bytes) {
+    return [=, to_use = use_pinned(device, to), from_use = use_pinned(device, from)] {
         if (bytes == 0) return kOk;
         char *destination = for_copy(to, bytes);
         const char *source = for_copy(from, bytes);

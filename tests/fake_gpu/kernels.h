@@ -12,7 +12,7 @@
 
 namespace fake_gpu {
 
-Job copy_job(void *to, const void *from, std::size_t bytes);
+Job copy_job(int32_t device, void *to, const void *from, std::size_t bytes);
 Job fill_job(int32_t device, void *to, int32_t byte, std::size_t bytes);
 Job copy_many_job(int32_t device, const mdist_gpu_stretch *stretches, std::size_t count);
 Job reduce_job(int32_t device, const mdist_gpu_reduction *reductions, std::size_t count);
