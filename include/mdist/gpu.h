@@ -103,20 +103,22 @@ MDIST_API mdist_status_t mdist_replica_copy(mdist_replica_t *replica, const mdis
  *   change what lies at these addresses.
  * - Memory of the GPU that the body gets or gives back stays with the graph. It is released when the graph is
  *   forgotten, or with the strategy.
- * - All workers must make the same calls with the same keys in the same order.
+ * - All replicas must make the same calls with the same keys in the same order, and forget the same keys. A collective
+ *   that some record and others call as usual is MDIST_ERR_MISMATCH.
  *
  * The part is recorded only if all of these hold. Otherwise, for example on the CPU, every call calls @p body:
- * - The replica is the only one in its process, and is on a GPU.
- * - There are no other workers, or NCCL connects them.
+ * - The replica is on a GPU. It is the only replica of the job, or NCCL connects all of them: then each has a GPU of
+ *   its own.
  * - `gpu.blocking` is not set.
  *
  * Nothing in the body has happened before the graph is launched. Therefore anything that would wait there fails with
- * MDIST_ERR_WRONG_CONTEXT, reason `recording`: copies from and to the host, merges, another stream, another graph. In
- * that case, and if the body fails, nothing is recorded or done, and the run fails.
- * @param key   any number; there is one graph for each key
+ * MDIST_ERR_WRONG_CONTEXT, reason `recording`: copies from and to the host, merges, another stream, another graph. So
+ * do collectives of groups, and reductions that NCCL does not have. In that case, and if the body fails on some
+ * replica, nothing is recorded or done on any, and the run fails.
+ * @param key   any number; each replica has one graph for each key
  * @param body  puts work on the stream, and waits for the collectives that it starts. Returns 0, or any other number to
  *              fail, which mdist_error_native then gives. NULL: forgets the graph
- * @thread replica   @blocks until the other workers have come, if there are any   @collective all workers
+ * @thread replica   @blocks until the other replicas have come, if there are any   @collective all replicas
  * @calls-back body, on this thread   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_graph(mdist_replica_t *replica, uint64_t key, mdist_step_fn body,
@@ -135,7 +137,7 @@ MDIST_API mdist_status_t mdist_replica_graph(mdist_replica_t *replica, uint64_t 
  * fails (`work_under_way`).
  * @param record  receives 1 if the step must put the part's work on the stream: the first time, and each time where
  *                nothing is recorded, for example on the CPU. 0: the graph is there already
- * @thread replica   @blocks no   @collective all workers   @calls-back never   @since 0.2
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.2
  */
 MDIST_API mdist_status_t mdist_replica_graph_begin(mdist_replica_t *replica, uint64_t key, int32_t *record,
                                                    mdist_error_t **error);
@@ -145,7 +147,7 @@ MDIST_API mdist_status_t mdist_replica_graph_begin(mdist_replica_t *replica, uin
  * that the part has started.
  *
  * If a call in the part was refused (`recording`), this fails in the same way, and nothing is recorded or done.
- * @thread replica   @blocks until the other workers have come, if there are any   @collective all workers
+ * @thread replica   @blocks until the other replicas have come, if there are any   @collective all replicas
  * @calls-back never   @since 0.2
  */
 MDIST_API mdist_status_t mdist_replica_graph_end(mdist_replica_t *replica, mdist_error_t **error);

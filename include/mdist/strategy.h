@@ -264,11 +264,12 @@ MDIST_API uint32_t mdist_replica_count(const mdist_replica_t *replica);
 /**
  * Describes this replica's tensor of argument @p index of the run.
  *
- * The tensor lies where the value has it; device_kind says whether that is on a GPU. It is borrowed until the step
- * returns, or longer if the value lives longer. Only read it.
+ * The tensor lies where the value has it: on the host, or on the replica's own GPU (device_kind says which). If the
+ * value has it on another GPU, this gives a copy on the replica's device, made once per run. It is borrowed until the
+ * step returns, or longer if it is the value's and the value lives longer. Only read it.
  * @param path  the path of a leaf ("grads.0"), if the argument is a structure (value.h); else NULL or "". For a path
  *              that does not exist the error is MDIST_ERR_NOT_FOUND, and its message lists the paths there are.
- * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread replica   @blocks for a copy from another GPU   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, const char *path,
                                                 mdist_tensor_t *out, mdist_error_t **error);
@@ -328,7 +329,8 @@ MDIST_API mdist_status_t mdist_replica_set_merge_argument(mdist_replica_t *repli
 /**
  * Describes this replica's tensor at @p path in result @p index of its last merge.
  *
- * The tensor is borrowed as the results of that merge are. NULL or "" is the path of a result that is no structure.
+ * The tensor is borrowed as the results of that merge are, and lies where an argument would (mdist_replica_argument).
+ * NULL or "" is the path of a result that is no structure.
  * For a path that does not exist the error is MDIST_ERR_NOT_FOUND, and its message lists the paths there are.
  * @thread replica   @blocks no   @collective no   @calls-back never   @since 0.2
  */

@@ -254,8 +254,9 @@ MDIST_API mdist_status_t mdist_variable_find(const mdist_strategy_t *strategy, c
  *
  * - @p copy is the memory of the copy. On a GPU, change it with kernels; their work must be done when the function
  *   returns.
- * - @p arguments holds, for each argument, the tensor that belongs to the copy. An argument that is a structure brings
- *   the tensors of its leaves, one after another in the order of their paths. So @p argument_count counts tensors.
+ * - @p arguments holds, for each argument, the tensor that belongs to the copy, on the host or on the copy's own GPU.
+ *   An argument that is a structure brings the tensors of its leaves, one after another in the order of their paths. So
+ *   @p argument_count counts tensors.
  * - Each result set in @p results is a plain value, or a structure of plain values, that the function made and hands
  *   over, even if it fails.
  * - It returns 0, or any other number to fail the update; mdist_error_native then gives the number.

@@ -110,8 +110,8 @@ mdist_status_t mdist_replica_graph(mdist_replica_t *replica, uint64_t key, mdist
             Graphs &graphs = strategy_of(*self).graphs();
             if (body != nullptr)
                 graphs.run(*self, key, put_on_stream);
-            else if (self->job().local_replica_count() == 1) // several replicas record no graph, and come here at once
-                graphs.forget(key);
+            else
+                graphs.forget(*self, key);
         });
     });
 }

@@ -4,6 +4,7 @@
 
 #include "api/replica_guard.h"
 #include "api/values.h"
+#include "device/transfer/transfer.h"
 #include "strategy/values/structure.h"
 #include "strategy/variables/variable.h"
 #include "util/callback.h"
@@ -15,6 +16,7 @@ namespace {
 
 /// The update to do on each local replica.
 struct Update {
+    Job &job;
     std::string what; // "the update of variable \"v\""
     mdist_update_fn function;
     void *user_data;
@@ -28,18 +30,21 @@ using Results = std::vector<Part>;
 constexpr const char *kByName =
     "register the update on every worker (mdist_update_register) and call mdist_update_named";
 
-/// The replica's tensors of all arguments, leaf by leaf.
-std::vector<mdist_tensor_t> tensors_for(const Update &update, uint32_t local) {
-    std::vector<mdist_tensor_t> tensors;
+/// The replica's tensors of all arguments, leaf by leaf, where it can use them.
+std::vector<Tensor> tensors_for(const Update &update, uint32_t local) {
+    std::vector<Tensor> tensors;
     for (const ValuePointer &argument : update.arguments)
-        visit_leaves(*argument,
-                     [&](const Value &leaf, size_t) { tensors.push_back(leaf.tensor_for(local).describe()); });
+        visit_leaves(*argument, [&](const Value &leaf, size_t) {
+            tensors.push_back(usable_on(update.job.device(local), leaf.tensor_for(local)));
+        });
     return tensors;
 }
 
 /// Calls the function for one replica.
 Results update_one(const Update &update, uint32_t local, const mdist_tensor_t *copy) {
-    const std::vector<mdist_tensor_t> tensors = tensors_for(update, local);
+    const std::vector<Tensor> used = tensors_for(update, local);
+    std::vector<mdist_tensor_t> tensors;
+    for (const Tensor &each : used) tensors.push_back(each.describe());
     const auto who = [&] { return text(update.what, ", copy ", local, ","); };
     ValueHandles made(std::vector<mdist_value_t *>(update.result_count, nullptr));
     call_back_or_fail(who, [&] {
@@ -60,7 +65,7 @@ std::vector<ValuePointer> mdist::update_copies(Job &job, const Variable *variabl
     check_arguments(arguments, job.local_replica_count());
     std::string what = variable == nullptr ? "the update of what belongs to no variable"
                                            : text("the update of variable \"", variable->spec().name, "\"");
-    const Update update{std::move(what), function, user_data, arguments, result_count};
+    const Update update{job, std::move(what), function, user_data, arguments, result_count};
     std::vector<Results> all;
     for (uint32_t local = 0; local < job.local_replica_count(); ++local) {
         const Context context(job, Context::Kind::kUpdate, local);

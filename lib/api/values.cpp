@@ -52,11 +52,11 @@ std::vector<Part> merge_arguments(Replica &replica, const mdist_tensor_t *argume
     return parts;
 }
 
-void describe_merged(const Replica &replica, mdist_tensor_t *results, std::size_t count) {
+void describe_merged(Replica &replica, mdist_tensor_t *results, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         const ValuePointer &value = replica.merged[i];
         const bool has_one = value && !value->is_structure();
-        results[i] = has_one ? value->tensor_for(replica.local_index()).describe() : Tensor().describe();
+        results[i] = has_one ? replica.near(value->tensor_for(replica.local_index())).describe() : Tensor().describe();
     }
 }
 

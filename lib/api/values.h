@@ -28,7 +28,7 @@ Tensor copy_for(const Replica &replica, const mdist_tensor_t *tensor);
 /// Collects a replica's arguments for a merge: copies of its tensors on its device, or the leaves that it set at paths.
 std::vector<Part> merge_arguments(Replica &replica, const mdist_tensor_t *arguments, std::size_t count);
 /// Describes what the last merge gave this replica: `count` tensors, with zeros for structures and missing results.
-void describe_merged(const Replica &replica, mdist_tensor_t *results, std::size_t count);
+void describe_merged(Replica &replica, mdist_tensor_t *results, std::size_t count);
 
 /// Makes a handle for each value, NULL for nullptr. Makes all handles or, if this throws, none.
 std::vector<mdist_value_t *> publish_values(const std::vector<ValuePointer> &values);

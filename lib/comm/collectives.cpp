@@ -40,6 +40,7 @@ void perform_on_gpus(Executors &executors, uint32_t party, const Call &call, uin
     const Event ready = gpus.gpu(party).record();
     Call placed = call;
     placed.ready = &ready;
+    placed.recorded = gpus.gpu(party).recording();
     perform_led(executors, party, placed, timeout_ns);
     gpus.order(party, gpus.done());
     // The kernels of an aborted communicator also end, without having written anything, so a blocking party checks

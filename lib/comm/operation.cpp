@@ -49,6 +49,7 @@ Operation::Operation(Executors &executors, uint32_t party, const Call &call, uin
     if (executors_.gpus() == nullptr || !executors_.gpus()->holds(party, call)) return;
     ready_ = executors_.gpus()->gpu(party).record();
     call_.ready = &ready_;
+    call_.recorded = executors_.gpus()->gpu(party).recording();
 }
 
 Operation::~Operation() {

@@ -8,7 +8,6 @@
 #include "cuda/copy_plan.h"
 #include "cuda/driver.h"
 #include "cuda/launch.h"
-#include "cuda/scratch.h"
 #include "cuda/squares_plan.h"
 #include "cuda/tables.h"
 
@@ -122,17 +121,7 @@ int scale(int32_t device, int32_t dtype, void *to, double factor, uint64_t eleme
     return cast(device, dtype, to, dtype, to, factor, elements, stream);
 }
 
-int squares_of_batch(int32_t device, int32_t dtype, SquaresBatch &batch, cudaStream_t stream) {
-    Scratch sums;
-    int error = take_scratch(device, batch.blocks * sizeof(double), stream, sums);
-    if (error != 0) return error;
-    batch.sums = static_cast<double *>(sums.data);
-    error = launch_squares(dtype, batch, stream);
-    const int given_back = give_back(sums, stream);
-    return error != 0 ? error : given_back;
-}
-
-int squares(int32_t device, const mdist_gpu_squares *items, std::size_t count, mdist_gpu_stream *stream) {
+int squares(int32_t device, const mdist_gpu_squares *items, std::size_t count, void *room, mdist_gpu_stream *stream) {
     for (std::size_t i = 0; i < count; ++i)
         if (!is_float(items[i].dtype)) return cudaErrorInvalidValue;
     return on_device(device, [&] {
@@ -141,7 +130,8 @@ int squares(int32_t device, const mdist_gpu_squares *items, std::size_t count, m
             SquaresBatch batch;
             const int32_t dtype = items[next].dtype;
             next = gather(items, next, count, batch);
-            error = squares_of_batch(device, dtype, batch, of(stream));
+            batch.sums = static_cast<double *>(room); // one batch after another
+            error = launch_squares(dtype, batch, of(stream));
         }
         return error;
     });

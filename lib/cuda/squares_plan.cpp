@@ -19,6 +19,8 @@ unsigned square_blocks_of(int32_t dtype, uint64_t elements) {
 
 } // namespace
 
+static_assert(kSquareItems * kSquareBlocks * sizeof(double) <= MDIST_GPU_SQUARES_ROOM);
+
 size_t gather(const mdist_gpu_squares *items, size_t from, size_t count, SquaresBatch &batch) {
     const int32_t dtype = from < count ? items[from].dtype : 0;
     for (; from < count && batch.count < kSquareItems && items[from].dtype == dtype; ++from) {

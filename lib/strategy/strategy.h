@@ -27,7 +27,7 @@ class Strategy final : public Job {
     Runs &runs() { return runs_; }
     /// Runs on the caller's own threads.
     OpenRuns &open_runs() { return open_runs_; }
-    /// The recorded graphs of the replica's steps, in a job with graphs.
+    /// The recorded graphs of the replicas' steps.
     Graphs &graphs() { return graphs_; }
     /// The registered steps and updates.
     Registry &registry() { return registry_; }
@@ -54,7 +54,7 @@ class Strategy final : public Job {
     Registry registry_;
     std::unique_ptr<Elastic> elastic_part_;
     std::unique_ptr<Session> session_;
-    Graphs graphs_; // NCCL frees its communicators only when they are destroyed
+    Graphs graphs_{local_replica_count()}; // NCCL frees its communicators only when they are destroyed
 };
 
 } // namespace mdist

@@ -7,21 +7,40 @@
 
 namespace fake_gpu {
 
+std::vector<JobMaker> some_order(const Graph &graph, std::mt19937_64 &random) {
+    std::map<const mdist_gpu_stream *, std::size_t> done;
+    std::vector<JobMaker> jobs;
+    const auto next = [&](const auto &branch) -> const Step * {
+        const std::size_t at = done[branch.first];
+        if (at == branch.second.size()) return nullptr;
+        const Step &step = branch.second[at];
+        return step.other == nullptr || done[step.other] >= step.position ? &step : nullptr;
+    };
+    for (;;) {
+        std::vector<const mdist_gpu_stream *> ready;
+        for (const auto &branch : graph)
+            if (next(branch) != nullptr) ready.push_back(branch.first);
+        if (ready.empty()) return jobs;
+        const mdist_gpu_stream *const chosen = ready[random() % ready.size()];
+        const Step &step = graph.at(chosen)[done[chosen]++];
+        if (step.job) jobs.push_back(step.job);
+    }
+}
+
 void Capture::add(const mdist_gpu_stream *stream, JobMaker job) {
     const std::lock_guard guard(lock_);
-    jobs_.push_back(std::move(job));
-    ++streams_[stream].given;
+    graph_[stream].push_back({std::move(job)});
 }
 
 uint64_t Capture::position(const mdist_gpu_stream *stream) {
     const std::lock_guard guard(lock_);
-    return streams_[stream].given;
+    return graph_[stream].size();
 }
 
 void Capture::join(const mdist_gpu_stream *stream, const mdist_gpu_stream *other, uint64_t position) {
     const std::lock_guard guard(lock_);
-    streams_[other].joined = std::max(streams_[other].joined, position);
-    if (stream != origin_) ++streams_[stream].given; // the wait is work, too, for which another stream must wait
+    joined_[other] = std::max(joined_[other], position);
+    graph_[stream].push_back({nullptr, other, position}); // the wait is work, too, for which another stream must wait
 }
 
 int Capture::spoil(int error) {
@@ -35,8 +54,8 @@ int Capture::end(const mdist_gpu_stream *stream) {
     if (stream != origin_) return kInvalidValue;
     ended_ = true;
     if (spoilt_) return kCaptureInvalidated;
-    const bool joined = std::all_of(streams_.begin(), streams_.end(), [this](const auto &each) {
-        return each.first == origin_ || each.second.joined == each.second.given;
+    const bool joined = std::all_of(graph_.begin(), graph_.end(), [this](const auto &each) {
+        return each.first == origin_ || joined_[each.first] == each.second.size();
     });
     return joined ? kOk : kCaptureUnjoined;
 }

@@ -2,6 +2,8 @@
 // Capture: records the work that streams are given, instead of doing it. It begins with one stream. Another stream
 // joins when it waits for an event of the capture. Before the capture ends, the first stream must wait for all others.
 // Any thread.
+//
+// What streams recorded without waiting for each other may run in any order. Each launch takes another one.
 #pragma once
 
 #include "streams.h"
@@ -9,12 +11,24 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <random>
 #include <vector>
 
 namespace fake_gpu {
 
 /// Makes the job for one launch.
 using JobMaker = std::function<Job()>;
+
+/// What was recorded on one stream, step by step: a job, or a wait until `other` has come to `position`.
+struct Step {
+    JobMaker job;
+    const mdist_gpu_stream *other = nullptr;
+    uint64_t position = 0;
+};
+using Graph = std::map<const mdist_gpu_stream *, std::vector<Step>>;
+
+/// The graph's jobs in some order that the waits allow.
+std::vector<JobMaker> some_order(const Graph &graph, std::mt19937_64 &random);
 
 class Capture {
   public:
@@ -30,19 +44,13 @@ class Capture {
     /// Ends the capture on `stream`. Returns 0, or why nothing was recorded.
     int end(const mdist_gpu_stream *stream);
     bool ended();
-    /// The jobs in the order in which they were given. So no job comes before one that it depends on.
-    const std::vector<JobMaker> &jobs() const { return jobs_; } // once it has ended
+    const Graph &graph() const { return graph_; } // once it has ended
 
   private:
-    struct Progress {
-        uint64_t given = 0;
-        uint64_t joined = 0; // the last position for which another stream waits
-    };
-
     const mdist_gpu_stream *const origin_;
     std::mutex lock_;
-    std::vector<JobMaker> jobs_;
-    std::map<const mdist_gpu_stream *, Progress> streams_;
+    Graph graph_;                                         // a stream's position is the number of its steps
+    std::map<const mdist_gpu_stream *, uint64_t> joined_; // the last position for which another stream waits
     bool spoilt_ = false;
     bool ended_ = false;
 };

@@ -128,6 +128,7 @@ int allocate_pinned_here(size_t bytes, void **memory) {
 
 int release_pinned_here(void *memory) {
     return call_at_last("release_pinned", 0, [&] {
+        check_unused(memory);
         for (int32_t device = 0; device < options().devices; ++device) wait_for_streams(device);
         return release_pinned(memory);
     });
@@ -183,7 +184,7 @@ bool is_pageable(const void *address) {
 /// Waits as CUDA does: a copy of pageable memory does not return before the stream has reached it.
 int copy(int32_t device, void *to, const void *from, size_t bytes, mdist_gpu_stream *stream) {
     if (is_device(device) && (is_pageable(to) || is_pageable(from))) wait_for_stream(device, stream);
-    return call_stream("copy", device, stream, [&] { return copy_job(to, from, bytes); });
+    return call_stream("copy", device, stream, [&] { return copy_job(device, to, from, bytes); });
 }
 
 int fill(int32_t device, void *to, int32_t byte, size_t bytes, mdist_gpu_stream *stream) {
@@ -216,10 +217,10 @@ int scale(int32_t device, int32_t dtype, void *to, double factor, uint64_t eleme
     return call_stream("scale", device, stream, [&] { return scale_job(device, dtype, to, factor, elements); });
 }
 
-int squares(int32_t device, const mdist_gpu_squares *items, size_t count, mdist_gpu_stream *stream) {
+int squares(int32_t device, const mdist_gpu_squares *items, size_t count, void *room, mdist_gpu_stream *stream) {
     for (size_t i = 0; i < count; ++i)
         if (!is_float(items[i].dtype)) return refuse("squares");
-    return call_stream("squares", device, stream, [&] { return squares_job(device, items, count); });
+    return call_stream("squares", device, stream, [&] { return squares_job(device, items, count, room); });
 }
 
 int cast(int32_t device, int32_t to_dtype, void *to, int32_t from_dtype, const void *from, double factor,

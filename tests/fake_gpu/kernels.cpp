@@ -98,8 +98,8 @@ double times(double number, double factor, bool wide) {
 
 } // namespace
 
-Job copy_job(void *to, const void *from, std::size_t bytes) {
-    return [=] {
+Job copy_job(int32_t device, void *to, const void *from, std::size_t bytes) {
+    return [=, to_use = use_pinned(device, to), from_use = use_pinned(device, from)] {
         if (bytes == 0) return kOk;
         char *destination = for_copy(to, bytes);
         const char *source = for_copy(from, bytes);
@@ -185,9 +185,12 @@ Job scale_job(int32_t device, int32_t dtype, void *to, double factor, uint64_t e
     };
 }
 
-Job squares_job(int32_t device, const mdist_gpu_squares *items, size_t count) {
-    return [device, all = std::vector<mdist_gpu_squares>(items, items + count)] {
+Job squares_job(int32_t device, const mdist_gpu_squares *items, size_t count, void *room) {
+    return [device, room, all = std::vector<mdist_gpu_squares>(items, items + count)] {
         const reduce::FloatEnvironment environment;
+        char *const between = for_kernel(device, room, MDIST_GPU_SQUARES_ROOM);
+        if (between == nullptr) return kIllegalAddress;
+        std::memset(between, 0xCD, MDIST_GPU_SQUARES_ROOM);
         for (const mdist_gpu_squares &each : all) {
             const std::size_t bytes = each.elements * mdist::dtype_size(each.dtype);
             const char *source = bytes == 0 ? nullptr : for_kernel(device, each.from, bytes);

@@ -4,6 +4,7 @@
 #include "errors.h"
 #include "faults.h"
 #include "options.h"
+#include "streams.h"
 
 #include <sys/mman.h>
 
@@ -43,6 +44,7 @@ struct State {
     std::map<const char *, Block> blocks; // by first address
     std::deque<std::pair<char *, std::size_t>> released;
     std::map<int32_t, std::size_t> used;
+    std::multimap<const char *, int32_t> copies; // under way, by first address of page-locked memory: their GPUs
 };
 
 State &state() {
@@ -272,6 +274,30 @@ char *for_kernel(int32_t device, const void *address, std::size_t bytes) {
 }
 char *for_copy(const void *address, std::size_t bytes) {
     return resolve(address, bytes, -1, false);
+}
+
+std::shared_ptr<void> use_pinned(int32_t device, const void *address) {
+    State &all = state();
+    const std::lock_guard guard(all.lock);
+    const auto *found = block_of(all, address);
+    if (found == nullptr || found->second.sort != Sort::kPinned) return nullptr;
+    const auto use = all.copies.emplace(found->first, device);
+    return std::shared_ptr<void>(&all, [use](State *state) {
+        const std::lock_guard end(state->lock);
+        state->copies.erase(use);
+    });
+}
+
+void check_unused(const void *memory) {
+    std::vector<int32_t> devices;
+    {
+        State &all = state();
+        const std::lock_guard guard(all.lock);
+        const auto [begin, end] = all.copies.equal_range(static_cast<const char *>(memory));
+        for (auto each = begin; each != end; ++each) devices.push_back(each->second);
+    }
+    for (const int32_t device : devices) // the jobs of a GPU that has failed are only dropped
+        if (device_error(device) == kOk) note_problem("page-locked memory was released before a copy had used it");
 }
 
 LiveMemory live_memory() {

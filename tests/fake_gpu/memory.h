@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace fake_gpu {
 
@@ -32,6 +33,12 @@ void let_reach(int32_t device, int32_t other);
 char *for_kernel(int32_t device, const void *address, std::size_t bytes);
 /// The same for copies, which may use any memory.
 char *for_copy(const void *address, std::size_t bytes);
+
+/// Marks page-locked memory as used by a copy on that GPU, for as long as what it returns exists. Null for other
+/// memory.
+std::shared_ptr<void> use_pinned(int32_t device, const void *address);
+/// Notes a problem if page-locked memory is to be released that a copy has yet to use. Call it before waiting.
+void check_unused(const void *memory);
 
 struct LiveMemory {
     uint64_t blocks, reservations, pinned, bytes;

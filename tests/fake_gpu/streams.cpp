@@ -51,6 +51,7 @@ struct State {
     std::vector<std::weak_ptr<mdist_gpu_stream>> destroyed; // they may still be running jobs
     uint64_t made = 0;
     uint64_t graphs = 0;
+    std::mt19937_64 orders{options().seed}; // of the graphs' branches
 };
 
 State &state() {
@@ -301,19 +302,25 @@ int capture_end(int32_t device, mdist_gpu_stream *handle, void **graph) {
         if (stream->capture == capture) stream->capture = nullptr;
     }
     if (error != kOk) return error;
-    *graph = new std::vector<JobMaker>(capture->jobs());
+    *graph = new Graph(capture->graph());
     ++all.graphs;
     return kOk;
 }
 
 int graph_launch(int32_t device, void *graph, mdist_gpu_stream *stream) {
-    for (const JobMaker &make : *static_cast<const std::vector<JobMaker> *>(graph))
+    std::vector<JobMaker> jobs;
+    {
+        State &all = state();
+        const std::lock_guard guard(all.lock);
+        jobs = some_order(*static_cast<const Graph *>(graph), all.orders);
+    }
+    for (const JobMaker &make : jobs)
         if (const int error = push_made(device, stream, make)) return error;
     return kOk;
 }
 
 int graph_destroy(void *graph) {
-    delete static_cast<std::vector<JobMaker> *>(graph);
+    delete static_cast<Graph *>(graph);
     State &all = state();
     const std::lock_guard guard(all.lock);
     --all.graphs;

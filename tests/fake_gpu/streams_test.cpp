@@ -127,7 +127,8 @@ void kernels_compute_what_the_cpu_does(void **) {
     Worker sum(0, 2);
     double squares = 0;
     const mdist_gpu_squares item = {MDIST_FLOAT32, b.data, 2, reinterpret_cast<double *>(sum.data)};
-    assert_int_equal(gpu.squares(0, &item, 1, b.stream), 0);
+    Worker room(0, MDIST_GPU_SQUARES_ROOM / sizeof(float));
+    assert_int_equal(gpu.squares(0, &item, 1, room.data, b.stream), 0);
     assert_int_equal(gpu.copy(0, &squares, sum.data, sizeof squares, b.stream), 0);
     assert_int_equal(finish(0, b.stream), 0);
     assert_true(squares == 13.25);
@@ -239,6 +240,53 @@ void what_is_recorded_is_done_when_it_is_launched(void **) {
     assert_int_equal(problem_count(), 0);
 }
 
+void streams_that_do_not_wait_are_recorded_without_order(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker first(0, 2);
+    Worker second(0, 2);
+    mdist_gpu_event *event = nullptr;
+    void *graph = nullptr;
+    const float begin[] = {1, 2};
+    float values[2];
+    int seen[2] = {0, 0};
+    assert_int_equal(gpu.event_create(0, 0, &event), 0);
+    second.put(begin);
+    assert_int_equal(gpu.capture_begin(0, first.stream), 0);
+    assert_int_equal(gpu.event_record(0, event, first.stream), 0);
+    assert_int_equal(gpu.stream_wait(0, second.stream, event), 0);
+    assert_int_equal(gpu.copy(0, first.data, second.data, 4, first.stream), 0);
+    assert_int_equal(gpu.copy(0, first.data, second.data + 1, 4, second.stream), 0); // nothing orders the two
+    assert_int_equal(gpu.event_record(0, event, second.stream), 0);
+    assert_int_equal(gpu.stream_wait(0, first.stream, event), 0);
+    assert_int_equal(gpu.copy(0, first.data + 1, first.data, 4, first.stream), 0); // after both
+    assert_int_equal(gpu.capture_end(0, first.stream, &graph), 0);
+    for (int i = 0; i < 64; ++i) {
+        assert_int_equal(gpu.graph_launch(0, graph, first.stream), 0);
+        first.get(values);
+        assert_true(values[0] == values[1]);
+        ++seen[values[0] == 2];
+    }
+    assert_true(seen[0] != 0 && seen[1] != 0);
+    assert_int_equal(gpu.graph_destroy(graph), 0);
+    assert_int_equal(gpu.event_destroy(0, event), 0);
+    assert_int_equal(problem_count(), 0);
+}
+
+void page_locked_memory_that_a_copy_has_yet_to_use_is_not_released(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker worker(0, 1);
+    for (const bool waits : {true, false}) {
+        void *memory = nullptr;
+        assert_int_equal(gpu.allocate_pinned(4, &memory), 0);
+        assert_int_equal(gpu.spin(0, 20000, worker.stream), 0);
+        assert_int_equal(gpu.copy(0, memory, worker.data, 4, worker.stream), 0);
+        if (waits) assert_int_equal(finish(0, worker.stream), 0);
+        assert_int_equal(gpu.release_pinned(memory), 0);
+        assert_int_equal(fake().controls.problems(nullptr, 0), waits ? 0 : 1);
+    }
+    fake().controls.reset();
+}
+
 void what_may_not_be_in_a_recording_spoils_it(void **) {
     const mdist_gpu_api &gpu = fake().gpu;
     Worker first(0, 1);
@@ -300,6 +348,8 @@ int main() {
         cmocka_unit_test(faults_come_with_the_call_they_were_planned_for),
         cmocka_unit_test(what_hangs_does_so_until_it_is_let_go),
         cmocka_unit_test(what_is_recorded_is_done_when_it_is_launched),
+        cmocka_unit_test(streams_that_do_not_wait_are_recorded_without_order),
+        cmocka_unit_test(page_locked_memory_that_a_copy_has_yet_to_use_is_not_released),
         cmocka_unit_test(what_may_not_be_in_a_recording_spoils_it),
         cmocka_unit_test(memory_that_is_out_of_reach_is_an_illegal_address),
     };

@@ -110,9 +110,10 @@ class Bandwidth {
 
     void squares() {
         auto *const sum = static_cast<double *>(static_cast<void *>(arrays_[1].data()));
+        const Memory room(gpu_, MDIST_GPU_SQUARES_ROOM);
         report("squares float32", bytes_, 0, [&] {
             const mdist_gpu_squares item = {MDIST_FLOAT32, arrays_[0].data(), bytes_ / 4, sum};
-            return gpu_.api().squares(gpu_.device(), &item, 1, gpu_.stream());
+            return gpu_.api().squares(gpu_.device(), &item, 1, room.data(), gpu_.stream());
         });
     }
 

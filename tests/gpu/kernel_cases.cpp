@@ -65,7 +65,8 @@ struct OnGpu {
 double squares_at(const Gpu &gpu, int32_t dtype, const void *from, std::size_t elements) {
     const Memory sum(gpu, sizeof(double));
     const mdist_gpu_squares item = {dtype, from, elements, static_cast<double *>(static_cast<void *>(sum.data()))};
-    gpu.require(gpu.api().squares(gpu.device(), &item, 1, gpu.stream()), "squares");
+    const Memory room(gpu, MDIST_GPU_SQUARES_ROOM);
+    gpu.require(gpu.api().squares(gpu.device(), &item, 1, room.data(), gpu.stream()), "squares");
     double found = -1;
     gpu.download(&found, sum.data(), sizeof found);
     return found;
@@ -80,7 +81,8 @@ double squares_among_many(const Gpu &gpu, int32_t dtype, const void *from, std::
     for (std::size_t i = 0; i < kSums; ++i)
         items.push_back(
             {i % 50 == 49 ? MDIST_BFLOAT16 : dtype, from, i == kOwn ? elements : elements / 3 * (i % 3), first + i});
-    gpu.require(gpu.api().squares(gpu.device(), items.data(), kSums, gpu.stream()), "squares");
+    const Memory room(gpu, MDIST_GPU_SQUARES_ROOM);
+    gpu.require(gpu.api().squares(gpu.device(), items.data(), kSums, room.data(), gpu.stream()), "squares");
     double found = -1;
     gpu.download(&found, first + kOwn, sizeof found);
     return found;

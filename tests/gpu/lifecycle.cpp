@@ -104,9 +104,10 @@ void check_leaks(const Gpu &gpu, int rounds) {
         mdist_gpu_event *event = nullptr;
         gpu.require(api.stream_create(gpu.device(), 0, &stream), "making a stream");
         gpu.require(api.event_create(gpu.device(), 0, &event), "making an event");
+        const Memory room(gpu, MDIST_GPU_SQUARES_ROOM);
         const mdist_gpu_squares item = {MDIST_FLOAT32, memory.data(), 1000,
                                         static_cast<double *>(static_cast<void *>(memory.data() + 8192))};
-        gpu.require(api.squares(gpu.device(), &item, 1, stream), "squares");
+        gpu.require(api.squares(gpu.device(), &item, 1, room.data(), stream), "squares");
         gpu.require(api.event_record(gpu.device(), event, stream), "recording");
         gpu.wait(stream);
         gpu.require(api.event_destroy(gpu.device(), event), "destroying an event");

@@ -90,7 +90,7 @@ MDIST_TEST_HELPER void expect_no_graphs(mdist_step_fn step) {
     const struct {
         const char *devices, *blocking;
         float replicas;
-    } layouts[] = {{"cpu", "false", 1}, {"cpu*2", "false", 2}, {"gpu:0,gpu:1", "false", 2}, {"gpu:0", "true", 1}};
+    } layouts[] = {{"cpu", "false", 1}, {"cpu*2", "false", 2}, {"gpu:0*2", "false", 2}, {"gpu:0", "true", 1}};
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i) {
         mdist_error_t *error = NULL;
         World worlds[2] = {{.calls = 0}};

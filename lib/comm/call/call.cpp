@@ -12,8 +12,12 @@ namespace {
 
 constexpr const char *kOpNames[] = {"?", "SUM", "MEAN", "MIN", "MAX", "PROD", "AND", "OR", "XOR", "OPERATOR"};
 
-constexpr const char *kOnGpus = " on the GPU";
 constexpr std::size_t kShown = 4; // buffers that call_text() names
+
+const char *place_text(const Call &call) {
+    if (!call.on_gpus()) return "";
+    return call.recorded ? " on the GPU, recorded by a graph" : " on the GPU";
+}
 
 std::string buffer_text(const mdist_buffer_t &buffer) {
     if (buffer.reserved == 0) return text(dtype_name(buffer.dtype), " x ", buffer.elements);
@@ -41,7 +45,7 @@ std::string call_text(const Call &call) {
     if (has_root(call.kind->pattern())) out += text("root ", call.id_of(call.root), ", ");
     out += call.subject_text;
     if (call.inputs != nullptr)
-        out += text(call.buffer_count, call.buffer_count == 1 ? " buffer" : " buffers", call.on_gpus() ? kOnGpus : "");
+        out += text(call.buffer_count, call.buffer_count == 1 ? " buffer" : " buffers", place_text(call));
     for (std::size_t i = 0; call.inputs != nullptr && i < std::min(call.buffer_count, kShown); ++i)
         out += text(i == 0 ? ": " : ", ", buffer_text(call.inputs[i]));
     if (call.inputs != nullptr && call.buffer_count > kShown) out += ", ...";
@@ -50,7 +54,7 @@ std::string call_text(const Call &call) {
 
 bool same_call(const Call &a, const Call &b) {
     if (a.kind != b.kind || a.op != b.op || a.root != b.root || a.buffer_count != b.buffer_count ||
-        a.subject != b.subject || a.on_gpus() != b.on_gpus())
+        a.subject != b.subject || a.on_gpus() != b.on_gpus() || a.recorded != b.recorded)
         return false;
     return a.inputs == nullptr || different_buffer(a, b) == a.buffer_count;
 }
@@ -72,7 +76,7 @@ uint64_t fingerprint(const Call &call) {
     mix(static_cast<uint64_t>(call.root) << 32 | (call.inputs != nullptr));
     mix(call.buffer_count);
     mix(call.subject);
-    if (call.on_gpus()) mix(1);
+    if (call.on_gpus()) mix(call.recorded ? 2 : 1);
     for (std::size_t i = 0; call.inputs != nullptr && i < call.buffer_count; ++i) {
         mix(static_cast<uint32_t>(call.inputs[i].dtype) | static_cast<uint64_t>(call.inputs[i].reserved) << 32);
         if (input_lengths_agree(call.kind->pattern())) mix(call.inputs[i].elements);

@@ -61,6 +61,8 @@ struct Call {
     /// had been given before the call. nullptr: the buffers lie on the host.
     const Event *ready = nullptr;
     bool on_gpus() const { return ready != nullptr; }
+    /// Whether a graph records the replica's stream, and so the call (device/gpu/graph.h). Only if on_gpus().
+    bool recorded = false;
 };
 
 inline Pattern pattern_of(const Call &call) {

@@ -39,7 +39,7 @@ bool is_header(const OperationHeader &header) {
 const char *hidden_difference(const OperationHeader &a, const OperationHeader &b) {
     if (a.sequence != b.sequence || a.text() != b.text()) return "";
     if (a.subject_print != b.subject_print) return "; they differ further on in that name, shape or axes";
-    return "; they differ in a later buffer, or in the order of elements";
+    return "; they differ in a later buffer, in the order of elements, or in whether a graph records them";
 }
 
 } // namespace

@@ -7,7 +7,6 @@
 #include "device/gpu/overdue.h"
 #include "util/text.h"
 
-#include <algorithm>
 #include <optional>
 
 namespace mdist {
@@ -59,6 +58,8 @@ bool GpuGroup::holds(uint32_t party, const Call &call) const {
     if (call.inputs == nullptr || !lies_on(gpu(party), call)) return false;
     if (call.by != nullptr)
         gpu(party).replica_stream().require_running("an operator of the program, which runs on the host,");
+    if (gpu(party).recording() && nccl_ && nccl_->has_peers() && !Nccl::takes(call))
+        gpu(party).replica_stream().require_running("a reduction that NCCL does not have");
     return true;
 }
 
@@ -67,31 +68,47 @@ void GpuGroup::set_nccl(std::unique_ptr<Nccl> nccl) {
 }
 
 void GpuGroup::perform(Group &group, Workers *workers, const Call *const *calls, uint64_t timeout_ns) {
+    if (!calls[0]->recorded) return perform_now(group, workers, calls, timeout_ns);
+    const std::lock_guard lock(recorded_mutex_);
+    for (uint32_t party = 0; party < parties(); ++party)
+        if (!gpu(party).recording())
+            throw Failure(MDIST_ERR_ABORTED, "a replica has dropped the graph that it was recording");
+    perform_now(group, workers, calls, timeout_ns);
+}
+
+void GpuGroup::perform_now(Group &group, Workers *workers, const Call *const *calls, uint64_t timeout_ns) {
+    const bool recorded = calls[0]->recorded;
     done_.reset();
     try {
         give(group, workers, calls, timeout_ns);
     } catch (...) {
         // All parties must also wait for what a lane was given before another lane failed.
         try {
-            if (!mark_lanes()) finish_lanes(timeout_ns);
+            if (!mark_lanes(recorded)) finish_lanes(timeout_ns);
         } catch (const std::exception &) {
             // The first failure is the one that counts.
         }
         throw;
     }
-    if (!mark_lanes())
+    if (!mark_lanes(recorded))
         finish_lanes(timeout_ns);
-    else if (nccl_ && !recording_)
+    else if (nccl_ && !recorded)
         nccl_->watch(done_, *calls[0], timeout_ns);
 }
 
-void GpuGroup::give(Group &group, Workers *workers, const Call *const *calls, uint64_t timeout_ns) {
+/// Has the lanes wait for the parties' marks. A mark in a graph means nothing in another graph.
+void GpuGroup::give_marks(const Call *const *calls) {
     for (const auto &lane : lanes_.all()) {
         lane->begin();
-        for (uint32_t party = 0; party < lanes_.parties(); ++party) lane->wait_for(*calls[party]->ready);
+        for (uint32_t party = 0; party < parties(); ++party)
+            if (!calls[party]->recorded || &lanes_.lane_of(party) == lane.get()) lane->wait_for(*calls[party]->ready);
     }
-    if (calls[0]->kind->pattern() == Pattern::kLaunch)
-        lanes_.all()[0]->launch_last(*static_cast<const GpuGraph *>(calls[0]->extra));
+}
+
+void GpuGroup::give(Group &group, Workers *workers, const Call *const *calls, uint64_t timeout_ns) {
+    give_marks(calls);
+    for (uint32_t party = 0; party < parties() && calls[0]->kind->pattern() == Pattern::kLaunch; ++party)
+        lanes_.lane_of(party).launch_last(*static_cast<const GpuGraph *>(calls[party]->extra));
     if (nccl_ && Nccl::takes(*calls[0])) return nccl_->perform(group, workers, calls, timeout_ns);
     if (workers == nullptr && calls[0]->by == nullptr) return give_to_lanes(lanes_, calls);
     if (!staging_) staging_ = std::make_unique<Staging>(lanes_);
@@ -99,14 +116,18 @@ void GpuGroup::give(Group &group, Workers *workers, const Call *const *calls, ui
 }
 
 /// Makes marks after everything the lanes have been given. Returns false if that is not possible.
-bool GpuGroup::mark_lanes() {
+bool GpuGroup::mark_lanes(bool recorded) {
     try {
-        auto marks = std::make_shared<std::vector<Event>>();
-        marks->reserve(lanes_.all().size());
-        for (const auto &lane : lanes_.all()) marks->push_back(lane->record());
+        auto marks = std::make_shared<LaneMarks>();
+        marks->recorded = recorded;
+        marks->events.reserve(lanes_.all().size());
+        for (const auto &lane : lanes_.all()) marks->events.push_back(lane->record());
         const std::lock_guard lock(mutex_);
-        if (recording_) recorded_.push_back(marks);
-        done_ = last_ = std::move(marks);
+        done_ = marks;
+        if (recorded)
+            recorded_.push_back(std::move(marks));
+        else
+            last_ = std::move(marks);
         return true;
     } catch (const std::exception &) {
         return false;
@@ -144,7 +165,10 @@ void GpuGroup::order(uint32_t party, const Marks &marks) {
         const std::lock_guard lock(mutex_);
         if (stands(party, marks)) return;
     }
-    for (const Event &mark : *marks) gpu(party).wait_for(mark);
+    if (marks->recorded)
+        gpu(party).wait_for(marks->events[lanes_.index_of(party)]);
+    else
+        for (const Event &mark : marks->events) gpu(party).wait_for(mark);
     if (gpu(party).blocking()) gpu(party).finish();
     // Only now: several threads may wait for one operation, and each must go on only when it has returned from here.
     const std::lock_guard lock(mutex_);
@@ -155,28 +179,33 @@ void GpuGroup::join(uint32_t party) {
     Marks last;
     {
         const std::lock_guard lock(mutex_);
-        last = last_;
+        const bool recording = gpu(party).recording();
+        if (!recording)
+            last = last_;
+        else if (!recorded_.empty())
+            last = recorded_.back();
     }
     order(party, last);
 }
 
 /// Whether the party's stream already waits for the marks; call with the lock held. A recorded stream waits for nothing
-/// that came before, because its graph will run after that.
+/// that came before, because its graph will run after that. What was recorded counts as happened after the recording.
 bool GpuGroup::stands(uint32_t party, const Marks &marks) const {
-    if (ordered_[party] == marks) return true;
-    return recording_ && std::find(recorded_.begin(), recorded_.end(), marks) == recorded_.end();
+    return ordered_[party] == marks || gpu(party).recording() != marks->recorded;
 }
 
-void GpuGroup::begin_recording() {
-    const std::lock_guard lock(mutex_);
-    recording_ = true;
+bool GpuGroup::records(const Workers *workers) const {
+    return uses_nccl() || (parties() == 1 && workers == nullptr);
 }
 
-void GpuGroup::end_recording() noexcept {
+void GpuGroup::end_recording(uint32_t party, FunctionRef<void()> end) {
+    const std::lock_guard recorded_lock(recorded_mutex_);
+    end();
     const std::lock_guard lock(mutex_);
-    recording_ = false;
-    for (const auto &marks : recorded_) marks->clear();
-    recorded_.clear();
+    bool recording = false;
+    for (uint32_t other = 0; other < parties(); ++other) recording = recording || gpu(other).recording();
+    for (const auto &marks : recorded_) marks->events[lanes_.index_of(party)] = Event();
+    if (!recording) recorded_.clear();
 }
 
 } // namespace mdist

@@ -11,6 +11,7 @@
 
 #include "comm/call/call.h"
 #include "comm/device/lanes.h"
+#include "util/function_ref.h"
 
 #include <memory>
 #include <mutex>
@@ -38,8 +39,8 @@ class GpuGroup {
 
     /// Whether the buffers of a party's call lie on its GPU; false: on the host. Throws INVALID_ARGUMENT for a buffer
     /// that lies elsewhere, or not where the others do. Buffers without elements and address count as lying where the
-    /// others do, or on the GPU if there are no others. Throws WRONG_CONTEXT for a call with an operator, which runs on
-    /// the host, while the party's stream is recorded.
+    /// others do, or on the GPU if there are no others. While the party's stream is recorded, throws WRONG_CONTEXT for
+    /// a call with an operator, which runs on the host, and for one that NCCL cannot do.
     bool holds(uint32_t party, const Call &call) const;
 
     /// Gives the lanes the operation that all parties of `group` have posted. `workers` are the other workers of the
@@ -53,16 +54,20 @@ class GpuGroup {
     /// The same for all operations performed so far.
     void join(uint32_t party);
 
-    /// For a group of one party, whose stream is recorded from here on (device/gpu/graph.h) and whose earlier
-    /// operations are over. Operations are recorded on the lane together with the stream, and nobody watches them.
-    /// Called by the party; not with staging.
-    void begin_recording();
-    /// Ends the recording. Marks of recorded operations count as happened.
-    void end_recording() noexcept;
+    /// Whether parties' streams may be recorded (device/gpu/graph.h): if NCCL does everything, or if there is one party
+    /// and no other worker. A recorded operation (Call::recorded) is recorded by the graphs of all parties: each
+    /// party's lane waits for that party's mark alone, and the party for its own lane. Nobody watches it. When a party
+    /// begins to record, all its earlier operations are over.
+    bool records(const Workers *workers) const;
+    /// Calls `end`, which ends the recording of the party's stream, and must not throw. No operation is recorded
+    /// meanwhile. For this party, marks of recorded operations count as happened from then on.
+    void end_recording(uint32_t party, FunctionRef<void()> end);
 
   private:
+    void perform_now(Group &group, Workers *workers, const Call *const *calls, uint64_t timeout_ns);
     void give(Group &group, Workers *workers, const Call *const *calls, uint64_t timeout_ns);
-    bool mark_lanes();
+    void give_marks(const Call *const *calls);
+    bool mark_lanes(bool recorded);
     bool stands(uint32_t party, const Marks &marks) const;
     void finish_lanes(uint64_t timeout_ns);
 
@@ -73,8 +78,8 @@ class GpuGroup {
     std::mutex mutex_;
     Marks last_;                 // done_, for join()
     std::vector<Marks> ordered_; // by party: marks that its stream already waits for
-    bool recording_ = false;
-    std::vector<std::shared_ptr<std::vector<Event>>> recorded_;
+    std::mutex recorded_mutex_;  // held while an operation is recorded, and while a recording ends; before mutex_
+    std::vector<std::shared_ptr<LaneMarks>> recorded_; // those that some party's recording has yet to forget
 };
 
 } // namespace mdist

@@ -12,7 +12,11 @@
 namespace mdist {
 
 /// Marks of the lanes after an operation.
-using Marks = std::shared_ptr<const std::vector<Event>>;
+struct LaneMarks {
+    std::vector<Event> events; // by lane
+    bool recorded = false;     // of an operation in the replicas' graphs: each replica looks at its own lane's only
+};
+using Marks = std::shared_ptr<const LaneMarks>;
 
 class Lanes {
   public:

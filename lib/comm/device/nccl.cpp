@@ -6,6 +6,7 @@
 #include "comm/workers/workers.h"
 #include "util/dtype.h"
 
+#include <optional>
 #include <vector>
 
 namespace mdist {
@@ -68,22 +69,17 @@ void Nccl::give_all(const Call *const *calls, const Plan &plan, uint64_t timeout
         }
     };
     const Pattern pattern = pattern_of(*calls[0]);
-    if (pattern != Pattern::kMeet && pattern != Pattern::kLaunch) {
-        NcclUse::Turn turn(*use_, timeout_ns);
+    std::optional<NcclUse::Turn> turn; // recorded work has its turn when the graphs are launched
+    if (pattern != Pattern::kMeet && !calls[0]->recorded) turn.emplace(*use_, timeout_ns);
+    if (pattern != Pattern::kMeet && pattern != Pattern::kLaunch)
         comms_->issue(all, calls[0]->kind->name(), timeout_ns);
-        try {
-            turn.mark();
-        } catch (...) {
-            abandon(); // what another strategy gives next would not wait for this
-            throw;
-        }
-    }
     try {
         for (const auto &lane : lanes_.all()) lane->launch(); // copies within a replica, or a graph
         for (uint32_t party = 0; party < lanes_.parties() && calls[0]->op == MDIST_MEAN; ++party)
             divide(party, *calls[party]);
+        if (turn) turn->mark();
     } catch (...) {
-        abandon(); // other GPUs may be waiting for one that has failed
+        abandon(); // other GPUs may wait for one that has failed; another strategy's next work would not wait for this
         throw;
     }
 }

@@ -29,6 +29,8 @@ class Nccl {
     /// Whether NCCL has the call's operation and types. It has no bitwise operations, and it reduces neither 16-bit
     /// integers nor bool. The same for all replicas that can meet in the call.
     static bool takes(const Call &call);
+    /// Whether there is more than one rank.
+    bool has_peers() const { return replicas_ > 1; }
     /// Performs the operation; as in GpuGroup::perform, the lanes already wait for all parties. When it throws, it has
     /// ended the communicators.
     void perform(Group &group, Workers *workers, const Call *const *calls, uint64_t timeout_ns);

@@ -88,7 +88,7 @@ int NcclComms::State::ask(mdist_gpu_comm *&whose) {
 }
 
 bool NcclComms::State::over(const Watched &each) const {
-    for (const Event &mark : *each.marks)
+    for (const Event &mark : each.marks->events)
         if (!mark.happened()) return false;
     return true;
 }

@@ -149,8 +149,9 @@ void Gpu::scale(int32_t dtype, void *to, double factor, std::size_t elements) {
 }
 
 void Gpu::squares(const std::vector<mdist_gpu_squares> &items) {
-    if (!items.empty())
-        given(physical_.api().squares(index(), items.data(), items.size(), stream()), "adding up squares");
+    if (items.empty()) return;
+    const Memory room = allocate(MDIST_GPU_SQUARES_ROOM); // given back at once: what takes it next comes after this
+    given(physical_.api().squares(index(), items.data(), items.size(), room.get(), stream()), "adding up squares");
 }
 
 void Gpu::finish() {

@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* Changes with every change of this interface. A module with another number is refused. */
-#define MDIST_GPU_MODULE_ABI 2
+#define MDIST_GPU_MODULE_ABI 3
 /* The only symbol that a module exports: a mdist_gpu_module_fn. */
 #define MDIST_GPU_MODULE_SYMBOL "mdist_gpu_module"
 
@@ -79,6 +79,8 @@ typedef struct mdist_gpu_stretch {
     const void *from;
     uint64_t bytes;
 } mdist_gpu_stretch;
+
+#define MDIST_GPU_SQUARES_ROOM ((size_t)512 << 10)
 
 /* One sum of squares of floating-point elements. `sum` is on the GPU. */
 typedef struct mdist_gpu_squares {
@@ -145,8 +147,9 @@ typedef struct mdist_gpu_api {
     /* to[i] *= factor, for floating-point types. 16-bit types compute in float32 and round once. */
     int (*scale)(int32_t device, int32_t dtype, void *to, double factor, uint64_t elements, mdist_gpu_stream *stream);
     /* Writes many sums of squares in few launches. The order of each depends only on its `elements`, so the same values
-     * always give the same bits. */
-    int (*squares)(int32_t device, const mdist_gpu_squares *items, size_t count, mdist_gpu_stream *stream);
+     * always give the same bits. `room`: MDIST_GPU_SQUARES_ROOM bytes on the GPU, for what the launches tell each
+     * other; the stream's later work may use them for anything. */
+    int (*squares)(int32_t device, const mdist_gpu_squares *items, size_t count, void *room, mdist_gpu_stream *stream);
     /* Copies with a cast between floating-point types, times a factor: float32 gradients to bfloat16 and back. Computes
      * in float64 if one of the types is float64, otherwise in float32; then rounds once. NaNs are canonical. */
     int (*cast)(int32_t device, int32_t to_dtype, void *to, int32_t from_dtype, const void *from, double factor,

@@ -95,6 +95,10 @@ Tensor brought_to(Device &device, const Tensor &tensor) {
     return tensor.place() == device.place() ? tensor : copied_to(device, tensor);
 }
 
+Tensor usable_on(Device &device, const Tensor &tensor) {
+    return tensor.on_host() ? tensor : brought_to(device, tensor);
+}
+
 Tensor copied(const mdist_tensor_t &tensor, const char *what) {
     const Shape shape = checked_shape(tensor, what);
     const Place place = checked_place(tensor, what, 0);

@@ -34,6 +34,9 @@ void copy_elements(Device &device, const Tensor &to, const Tensor &from);
 Tensor copied_to(Device &device, const Tensor &tensor);
 /// The tensor itself if it lies on `device`, otherwise a copy there.
 Tensor brought_to(Device &device, const Tensor &tensor);
+/// What a replica on `device` can use: the tensor itself if it lies on the host or on `device`, otherwise a copy on
+/// `device`.
+Tensor usable_on(Device &device, const Tensor &tensor);
 /// Copies to new memory of the place where the tensor lies; makes zeros there if its data is NULL. Waits for no other
 /// work.
 Tensor copied(const mdist_tensor_t &tensor, const char *what);

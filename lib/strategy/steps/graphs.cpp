@@ -9,8 +9,10 @@
 #include "util/text.h"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace mdist {
 namespace {
@@ -19,30 +21,41 @@ constexpr const char *kFunction = "mdist_replica_graph";
 
 bool records(Job &job) {
     GpuGroup *const gpus = job.gpus();
-    if (gpus == nullptr || gpus->parties() != 1 || gpus->gpu(0).blocking()) return false;
-    return job.executors().workers() == nullptr || gpus->uses_nccl();
+    return gpus != nullptr && !gpus->gpu(0).blocking() && gpus->records(job.executors().workers());
 }
 
 /// Records the replica's stream, and the lane with it, from here until end().
 class Recording {
   public:
     Recording(Party &party, GpuGroup &gpus)
-        : party_(party), gpus_(joined(party, gpus)), stream_(gpus.gpu(party.local_index())), lane_(gpus) {}
+        : party_(party), gpus_(joined(party, gpus)), stream_(gpus.gpu(party.local_index())) {}
+    ~Recording() {
+        if (stream_) end_by([this] { stream_.reset(); });
+    }
+    Recording(const Recording &) = delete;
+    Recording &operator=(const Recording &) = delete;
 
+    /// Throws what spoilt the recording, or failed the job meanwhile.
     std::unique_ptr<GpuGraph> end() {
         party_.await_turn(kFunction);
         gpus_.join(party_.local_index());
-        return stream_.end();
+        std::unique_ptr<GpuGraph> graph;
+        std::exception_ptr wrong;
+        end_by([&] {
+            try {
+                graph = stream_->end();
+            } catch (...) {
+                wrong = std::current_exception();
+            }
+            stream_.reset();
+        });
+        if (wrong) std::rethrow_exception(wrong);
+        party_.job().group().require_ready(); // the body need not have told of a collective that failed
+        return graph;
     }
 
   private:
-    struct Lane {
-        explicit Lane(GpuGroup &gpus) : gpus_(gpus) { gpus_.begin_recording(); }
-        ~Lane() { gpus_.end_recording(); }
-        Lane(const Lane &) = delete;
-        Lane &operator=(const Lane &) = delete;
-        GpuGroup &gpus_;
-    };
+    void end_by(FunctionRef<void()> end) { gpus_.end_recording(party_.local_index(), end); }
 
     /// Puts the stream behind earlier collectives: if the part fails, the step's end no longer knows of them.
     static GpuGroup &joined(Party &party, GpuGroup &gpus) {
@@ -52,8 +65,7 @@ class Recording {
 
     Party &party_;
     GpuGroup &gpus_;
-    GpuRecording stream_;
-    Lane lane_; // ends before the stream's recording is dropped
+    std::optional<GpuRecording> stream_; // and the lane with it, from its first collective on
 };
 
 /// A part of a step between mdist_replica_graph_begin and mdist_replica_graph_end.
@@ -99,22 +111,31 @@ void launch(Party &party, uint64_t key, const GpuGraph &graph) {
 
 } // namespace
 
-Graphs::Graphs() = default;
+Graphs::Graphs(uint32_t replicas) : graphs_(replicas) {}
 Graphs::~Graphs() = default;
+
+Graphs::ByKey &Graphs::of(const Party &party) {
+    return graphs_[party.local_index()];
+}
 
 void Graphs::run(Party &party, uint64_t key, Body body) {
     Job &job = party.job();
     if (!records(job)) return body();
     GpuGroup &gpus = *job.gpus();
-    gpus.gpu(0).replica_stream().require_running("another graph");
+    ByKey &graphs = of(party);
+    gpus.gpu(party.local_index()).replica_stream().require_running("another graph");
     party.await_turn(kFunction);
-    auto at = graphs_.find(key);
-    if (at == graphs_.end()) {
-        Recording recording(party, gpus);
-        body();
-        at = graphs_.emplace(key, recording.end()).first;
-    }
-    launch(party, key, *at->second);
+    const auto at = graphs.find(key);
+    if (at != graphs.end()) return launch(party, key, *at->second);
+    Recording recording(party, gpus);
+    body();
+    launch_first(party, key, recording.end());
+}
+
+/// Keeps the graph only if its launch does not fail: all replicas have recorded theirs, or none keeps one.
+void Graphs::launch_first(Party &party, uint64_t key, std::unique_ptr<GpuGraph> graph) {
+    launch(party, key, *graph);
+    of(party).insert_or_assign(key, std::move(graph));
 }
 
 bool Graphs::begin(Party &party, uint64_t key) {
@@ -122,7 +143,7 @@ bool Graphs::begin(Party &party, uint64_t key) {
     if (job.gpus() != nullptr) job.gpus()->gpu(party.local_index()).replica_stream().require_running("another graph");
     require_closed(party);
     const auto open = std::make_shared<OpenGraph>(key);
-    const bool recorded = records(job) && graphs_.contains(key);
+    const bool recorded = records(job) && of(party).contains(key);
     party.unfinished.push_back(open);
     if (!records(job) || recorded) return !recorded;
     try {
@@ -144,20 +165,18 @@ void Graphs::end(Party &party) {
     party.unfinished.erase(at);
     auto &open = static_cast<OpenGraph &>(*held);
     if (!records(party.job())) return;
-    if (open.recording) {
-        graphs_.insert_or_assign(open.key, open.recording->end());
-        open.recording.reset();
-    }
-    const auto graph = graphs_.find(open.key);
-    if (graph == graphs_.end())
+    ByKey &graphs = of(party);
+    if (open.recording) return launch_first(party, open.key, open.recording->end());
+    const auto graph = graphs.find(open.key);
+    if (graph == graphs.end())
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text("graph ", open.key, " was forgotten after replica ", party.id(), " had begun it"));
     party.await_turn(kFunction);
     launch(party, open.key, *graph->second);
 }
 
-void Graphs::forget(uint64_t key) {
-    graphs_.erase(key);
+void Graphs::forget(const Party &party, uint64_t key) {
+    of(party).erase(key);
 }
 
 } // namespace mdist

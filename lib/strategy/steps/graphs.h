@@ -2,9 +2,10 @@
 // Graphs: recordings of GPU work. What a step puts on its replica's stream is recorded the first time and launched from
 // then on.
 //
-// Steps are recorded only if the worker has one replica, on a GPU, and reaches other workers by NCCL. Elsewhere the
-// step's function runs each time. A launch is a collective: the workers compare their keys, and the library watches
-// NCCL's kernels in it like any others. Called by the replica's thread.
+// Steps are recorded only if NCCL does the collectives, or if there is one replica, on a GPU. Elsewhere the step's
+// function runs each time. Each replica has graphs of its own, of its stream and its lane: a graph on one card knows
+// nothing of another, and NCCL's kernels find each other when all are launched. A launch is a collective: the replicas
+// compare their keys, and the library watches NCCL's kernels in it like any others. Called by the replica's thread.
 #pragma once
 
 #include "util/function_ref.h"
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <vector>
 
 namespace mdist {
 
@@ -20,7 +22,8 @@ class Party;
 
 class Graphs {
   public:
-    Graphs();
+    /// For that many replicas in this process.
+    explicit Graphs(uint32_t replicas);
     ~Graphs();
 
     /// Puts the step's work on the stream; throws to fail.
@@ -30,10 +33,14 @@ class Graphs {
     /// step does not come to end(), the run fails.
     bool begin(Party &party, uint64_t key);
     void end(Party &party);
-    void forget(uint64_t key);
+    void forget(const Party &party, uint64_t key);
 
   private:
-    std::map<uint64_t, std::unique_ptr<GpuGraph>> graphs_;
+    using ByKey = std::map<uint64_t, std::unique_ptr<GpuGraph>>;
+    ByKey &of(const Party &party);
+    void launch_first(Party &party, uint64_t key, std::unique_ptr<GpuGraph> graph);
+
+    std::vector<ByKey> graphs_; // by replica; only the replica's thread uses its own
 };
 
 } // namespace mdist

@@ -4,6 +4,7 @@
 #include "comm/device/gpu_group.h"
 #include "comm/mail/mail.h"
 #include "device/gpu/gpu.h"
+#include "device/transfer/transfer.h"
 #include "strategy/job/release.h"
 #include "strategy/values/structure.h"
 #include "util/text.h"
@@ -26,14 +27,24 @@ void check_result(std::size_t index, std::size_t count) {
 
 } // namespace
 
-const Tensor &Replica::argument(std::size_t index) const {
+const Tensor &Replica::argument(std::size_t index) {
     const Value &value = argument_of(common_.arguments, index);
     if (value.is_structure()) throw value.refused(text("argument ", index));
-    return value.tensor_for(local_index());
+    return near(value.tensor_for(local_index()));
 }
 
-const Tensor &Replica::argument_at(std::size_t index, std::string_view path) const {
-    return leaf_of(argument_of(common_.arguments, index), path, text("argument ", index)).tensor_for(local_index());
+const Tensor &Replica::argument_at(std::size_t index, std::string_view path) {
+    return near(
+        leaf_of(argument_of(common_.arguments, index), path, text("argument ", index)).tensor_for(local_index()));
+}
+
+const Tensor &Replica::near(const Tensor &tensor) {
+    if (tensor.on_host() || tensor.place() == device().place()) return tensor;
+    for (const Near &each : near_)
+        if (each.tensor.data() == tensor.data() && each.tensor.dtype() == tensor.dtype() &&
+            each.tensor.shape() == tensor.shape())
+            return each.copy;
+    return near_.emplace_back(Near{tensor, usable_on(device(), tensor)}).copy;
 }
 
 void Replica::set_result(std::size_t index, std::string_view path, Tensor tensor) {
@@ -72,12 +83,12 @@ std::vector<Part> Replica::take_merge_parts(std::size_t count) {
     return parts;
 }
 
-const Tensor &Replica::merged_at(std::size_t index, std::string_view path) const {
+const Tensor &Replica::merged_at(std::size_t index, std::string_view path) {
     if (index >= merged.size())
         throw invalid(text("result index is ", index, "; the last merge gave ", merged.size(), " results"));
     const std::string what = text("result ", index, " of the merge");
     if (!merged[index]) throw Failure(MDIST_ERR_NOT_FOUND, text(what, " was not set by the merge function"));
-    return leaf_of(*merged[index], path, what).tensor_for(local_index());
+    return near(leaf_of(*merged[index], path, what).tensor_for(local_index()));
 }
 
 /// Returns true if the step left something open that it should have ended.
@@ -184,6 +195,7 @@ void Replica::clear() noexcept {
     merge_arguments.clear();
     merged.clear();
     merge_parts_.clear();
+    near_.clear();
     last_failure.clear();
     said.clear();
 }

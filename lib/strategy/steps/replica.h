@@ -11,6 +11,7 @@
 #include "util/function_ref.h"
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -65,9 +66,9 @@ class Replica : public Party {
     MailRun *run = nullptr;
 
     /// Throws INVALID_ARGUMENT if the run has no such argument, or if it is a structure.
-    const Tensor &argument(std::size_t index) const;
+    const Tensor &argument(std::size_t index);
     /// A leaf of a structure; path "" for an argument that is not a structure.
-    const Tensor &argument_at(std::size_t index, std::string_view path) const;
+    const Tensor &argument_at(std::size_t index, std::string_view path);
     /// Sets a leaf of a structure; path "" for a result that is not a structure.
     void set_result(std::size_t index, std::string_view path, Tensor tensor);
     /// Returns what was set for a result, and unsets it.
@@ -78,7 +79,10 @@ class Replica : public Party {
     /// `count` arguments were set.
     std::vector<Part> take_merge_parts(std::size_t count);
     /// A tensor of the last merge's result; path "" for a result that is not a structure.
-    const Tensor &merged_at(std::size_t index, std::string_view path) const;
+    const Tensor &merged_at(std::size_t index, std::string_view path);
+    /// What the step sees of a tensor of a value: the tensor itself, or a copy where the replica can use it. The copy
+    /// lives as long as the run.
+    const Tensor &near(const Tensor &tensor);
 
     std::vector<Tensor> results;
     /// Results that were set at paths, by result; empty for the others.
@@ -115,7 +119,13 @@ class Replica : public Party {
     void each_seat(FunctionRef<void(const Seat &)> use) noexcept;
 
     Common &common_;
+    struct Near {
+        Tensor tensor; // holds the memory, so nothing else comes to lie there
+        Tensor copy;
+    };
+
     std::vector<Part> merge_parts_; // set for the next merge
+    std::deque<Near> near_;         // a deque: what near() has returned stays where it is
     mdist_gpu_stream *stream_before_ = nullptr;
     uint64_t timeout_before_ = 0;
 };

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded steps on workers with one GPU each. The graphs contain NCCL's operations, and all workers must launch the
-// same graphs. Also the loss of a worker while a graph runs.
+// Recorded steps on workers with one GPU or two each. The graphs contain NCCL's operations, and all workers must launch
+// the same graphs. Also the loss of a worker while a graph runs.
 #include "multi.h"
 
 #include <signal.h>
 
-enum { ELEMENTS = 300, ROUNDS = 20 };
+enum { ELEMENTS = 300, ROUNDS = 20, MOST_LOCAL = 2 };
 
 typedef struct Self {
     mdist_strategy_t *strategy;
     uint64_t key;
-    int32_t numbers[ELEMENTS], sums[ELEMENTS];
-    int calls; // how often the body was called
+    struct {
+        int32_t numbers[ELEMENTS], sums[ELEMENTS];
+        int calls; // how often the body was called
+    } replicas[MOST_LOCAL];
 } Self;
 
 static int32_t body(mdist_replica_t *replica, void *user_data) {
     Self *self = user_data;
     mdist_work_t *work = NULL;
     int32_t done = 0;
-    const mdist_buffer_t in = buffer_of(self->numbers, MDIST_INT32, ELEMENTS);
-    const mdist_buffer_t out = buffer_of(self->sums, MDIST_INT32, ELEMENTS);
-    ++self->calls;
+    const uint32_t local = mdist_replica_local_index(replica);
+    const mdist_buffer_t in = buffer_of(self->replicas[local].numbers, MDIST_INT32, ELEMENTS);
+    const mdist_buffer_t out = buffer_of(self->replicas[local].sums, MDIST_INT32, ELEMENTS);
+    ++self->replicas[local].calls;
     if (mdist_all_reduce(replica, MDIST_SUM, &in, &out, 1, NULL, NULL) != MDIST_OK) return 1;
     if (mdist_all_reduce_start(replica, MDIST_SUM, &out, &out, 1, &work, NULL, NULL) != MDIST_OK) return 2;
     if (mdist_work_wait(work, MDIST_FOREVER, &done, NULL) != MDIST_OK) return 3;
@@ -50,14 +53,18 @@ static void run_once(Self *self) {
 static void sums(void) {
     Self self;
     join_by_nccl(&self);
+    const int32_t n = (int32_t)mdist_strategy_replica_count(self.strategy);
+    const int locals = (int)mdist_strategy_local_replica_count(self.strategy);
     for (int round = 0; round < ROUNDS; ++round) {
-        for (int i = 0; i < ELEMENTS; ++i) self.numbers[i] = (int32_t)rank + round + i;
+        for (int r = 0; r < locals; ++r)
+            for (int i = 0; i < ELEMENTS; ++i) self.replicas[r].numbers[i] = (int32_t)rank * locals + r + round + i;
         self.key = (uint64_t)round % 2;
         run_once(&self);
-        const int32_t n = (int32_t)worker_count;
-        for (int i = 0; i < ELEMENTS; ++i) REQUIRE(self.sums[i] == n * (n * (n - 1) / 2 + n * (round + i)));
+        for (int r = 0; r < locals; ++r)
+            for (int i = 0; i < ELEMENTS; ++i)
+                REQUIRE(self.replicas[r].sums[i] == n * (n * (n - 1) / 2 + n * (round + i)));
     }
-    REQUIRE(self.calls == 2);
+    for (int r = 0; r < locals; ++r) REQUIRE(self.replicas[r].calls == 2);
     mdist_strategy_destroy(self.strategy);
 }
 
@@ -83,32 +90,36 @@ static void one_dies(void) {
     Self self;
     join_by_nccl(&self);
     GIVES(MDIST_ERR_PEER_LOST, mdist_run(self.strategy, until_lost, &self, NULL, 0, NULL, 0, NULL, &error));
-    REQUIRE(self.calls == 1);
+    REQUIRE(self.replicas[0].calls == 1);
     mdist_strategy_destroy(self.strategy);
 }
 
 static const NamedScenario scenarios[] = {{"sums", sums}, {"different_keys", different_keys}, {"one_dies", one_dies}};
 
-static void run(const char *scenario, uint32_t count, int killed) {
+static void run(const char *scenario, uint32_t count, const char *devices, int killed) {
     const Workers workers = {
-        .scenario = scenario, .count = count, .devices = "cpu*1", .victim = killed ? 1 : 0, .killed = killed};
+        .scenario = scenario, .count = count, .devices = devices, .victim = killed ? 1 : 0, .killed = killed};
     assert_int_equal(run_workers(&workers), 0);
 }
 
 static void launches_add_up(void **state) {
     (void)state;
-    run("sums", 2, 0);
-    run("sums", 3, 0);
+    run("sums", 2, "cpu*1", 0);
+    run("sums", 3, "cpu*1", 0);
+    run("sums", 2, "cpu*2", 0);
+    run("sums", 3, "cpu*2", 0);
 }
 
 static void other_graphs_are_a_mismatch(void **state) {
     (void)state;
-    run("different_keys", 2, 0);
+    run("different_keys", 2, "cpu*1", 0);
+    run("different_keys", 2, "cpu*2", 0);
 }
 
 static void a_lost_worker_is_heard_of(void **state) {
     (void)state;
-    run("one_dies", 3, 1);
+    run("one_dies", 3, "cpu*1", 1);
+    run("one_dies", 3, "cpu*2", 1);
 }
 
 static int test_all(void) {

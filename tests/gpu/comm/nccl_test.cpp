@@ -288,8 +288,8 @@ void each_call_has_a_deadline_of_its_own(void **) {
     fake_gpu()->reset();
     Watched world;
     const auto marks = [&] {
-        auto made = std::make_shared<std::vector<Event>>();
-        made->push_back(world.gpus[0]->record());
+        auto made = std::make_shared<LaneMarks>();
+        made->events.push_back(world.gpus[0]->record());
         return made;
     };
     const Memory memory = world.gpus[0]->allocate(64);

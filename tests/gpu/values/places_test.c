@@ -158,11 +158,96 @@ static void values_are_fetched_from_and_to_gpus(void **state) {
     on_all_devices(check_fetch);
 }
 
+// ---- Values that lie on another card than the replica's.
+
+typedef struct User {
+    mdist_strategy_t *strategy;
+    void *maxima[MOST_REPLICAS]; // memory of each replica's device
+    Note notes[MOST_REPLICAS];
+} User;
+
+/// Whether replica `local` can use the tensor where it lies.
+static int is_near(const User *self, uint32_t local, const mdist_tensor_t *tensor) {
+    if (tensor->device_kind == MDIST_DEVICE_CPU) return 1;
+    return tensor->device_index == gpu_of_replica(self->strategy, local);
+}
+
+/// Argument 0 is a plain value on gpu:1, argument 1 has it at "leaf", argument 2 has a tensor for each replica.
+static int32_t use(mdist_replica_t *replica, void *user_data) {
+    User *const self = user_data;
+    const uint32_t local = mdist_replica_local_index(replica);
+    Note *const told = &self->notes[local];
+    mdist_error_t *error = NULL;
+    mdist_tensor_t seen[3], again;
+    for (size_t i = 0; i < 3; ++i) {
+        const char *const path = i == 1 ? "leaf" : NULL;
+        note(told, MDIST_OK, mdist_replica_argument(replica, i, path, &seen[i], &error), &error, "argument");
+        note(told, MDIST_OK, mdist_replica_argument(replica, i, path, &again, &error), &error, "again");
+        if (!is_near(self, local, &seen[i]) || again.data != seen[i].data) return 1;
+        note(told, MDIST_OK, mdist_replica_set_result(replica, i, NULL, &seen[i], &error), &error, "result");
+    }
+    const mdist_buffer_t from = {seen[0].data, COUNT, MDIST_FLOAT32, 0};
+    const mdist_buffer_t to = {self->maxima[local], COUNT, MDIST_FLOAT32, 0};
+    note(told, MDIST_OK, mdist_all_reduce(replica, MDIST_MAX, &from, &to, 1, NULL, &error), &error, "reduce");
+    return 0;
+}
+
+static int32_t update(uint32_t local, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
+                      size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)copy, (void)results, (void)result_count;
+    for (size_t i = 0; i < argument_count; ++i)
+        if (!is_near(user_data, local, &arguments[i])) return 1;
+    return 0;
+}
+
+static void use_values(mdist_strategy_t *strategy, mdist_value_t *const *arguments, const float *numbers) {
+    mdist_error_t *error = NULL;
+    mdist_value_t *results[3];
+    User self = {.strategy = strategy};
+    const uint32_t replicas = mdist_strategy_local_replica_count(strategy);
+    for (uint32_t i = 0; i < replicas; ++i)
+        OK(mdist_alloc(strategy, i, COUNT * sizeof(float), &self.maxima[i], &error));
+    const mdist_status_t status = mdist_run(strategy, use, &self, arguments, 3, results, 3, NULL, &error);
+    for (uint32_t i = 0; i < replicas; ++i) assert_string_equal(self.notes[i].text, "");
+    assert_int_equal(status, MDIST_OK);
+    for (uint32_t i = 0; i < replicas; ++i) {
+        for (size_t result = 0; result < 3; ++result) expect_numbers(results[result], i, numbers);
+        mdist_free(self.maxima[i]);
+    }
+    for (size_t result = 0; result < 3; ++result) mdist_value_destroy(results[result]);
+    OK(mdist_update_non_slot(strategy, update, &self, arguments, 3, NULL, 0, &error));
+}
+
+static void a_replica_sees_a_value_of_another_card_on_its_own(void **state) {
+    (void)state;
+    const char *const devices[] = {"gpu:0,gpu:1", "gpu:1,gpu:0", "gpu:0*2", "cpu*2"};
+    mdist_error_t *error = NULL;
+    float numbers[COUNT];
+    fill_numbers(numbers, COUNT, 1);
+    mdist_tensor_t tensor = on_gpu(1, numbers);
+    mdist_strategy_t *const other = strategy_with("gpu:1,gpu:0", NULL, NULL);
+    const mdist_tensor_t host[] = {tensor_of(numbers, MDIST_FLOAT32, COUNT), tensor_of(numbers, MDIST_FLOAT32, COUNT)};
+    const char *const path = "leaf";
+    mdist_value_t *arguments[3];
+    OK(mdist_value_create(&tensor, &arguments[0], &error));
+    OK(mdist_value_structure(&path, &arguments[0], 1, &arguments[1], &error));
+    OK(mdist_value_per_replica(other, host, 2, &arguments[2], &error));
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; ++i) {
+        mdist_strategy_t *const strategy = strategy_with(devices[i], NULL, NULL);
+        use_values(strategy, arguments, numbers);
+        mdist_strategy_destroy(strategy);
+    }
+    for (size_t i = 0; i < 3; ++i) mdist_value_destroy(arguments[i]);
+    mdist_strategy_destroy(other);
+    gpu_release(1, tensor.data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_lie_where_their_memory_is),
         cmocka_unit_test(values_of_a_strategy_lie_on_its_gpus),
         cmocka_unit_test(values_are_fetched_from_and_to_gpus),
+        cmocka_unit_test(a_replica_sees_a_value_of_another_card_on_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1297,11 +1297,12 @@ extern "C" {
 extern "C" {
     #[doc = " Describes this replica's tensor of argument @p index of the run."]
     #[doc = ""]
-    #[doc = " The tensor lies where the value has it; device_kind says whether that is on a GPU. It is borrowed until the step"]
-    #[doc = " returns, or longer if the value lives longer. Only read it."]
+    #[doc = " The tensor lies where the value has it: on the host, or on the replica's own GPU (device_kind says which). If the"]
+    #[doc = " value has it on another GPU, this gives a copy on the replica's device, made once per run. It is borrowed until the"]
+    #[doc = " step returns, or longer if it is the value's and the value lives longer. Only read it."]
     #[doc = " @param path  the path of a leaf (\"grads.0\"), if the argument is a structure (value.h); else NULL or \"\". For a path"]
     #[doc = "              that does not exist the error is MDIST_ERR_NOT_FOUND, and its message lists the paths there are."]
-    #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @thread replica   @blocks for a copy from another GPU   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_replica_argument(
         replica: *mut mdist_replica_t,
         index: usize,
@@ -1384,7 +1385,8 @@ extern "C" {
 extern "C" {
     #[doc = " Describes this replica's tensor at @p path in result @p index of its last merge."]
     #[doc = ""]
-    #[doc = " The tensor is borrowed as the results of that merge are. NULL or \"\" is the path of a result that is no structure."]
+    #[doc = " The tensor is borrowed as the results of that merge are, and lies where an argument would (mdist_replica_argument)."]
+    #[doc = " NULL or \"\" is the path of a result that is no structure."]
     #[doc = " For a path that does not exist the error is MDIST_ERR_NOT_FOUND, and its message lists the paths there are."]
     #[doc = " @thread replica   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_replica_merge_result(
@@ -2992,8 +2994,9 @@ extern "C" {
 #[doc = ""]
 #[doc = " - @p copy is the memory of the copy. On a GPU, change it with kernels; their work must be done when the function"]
 #[doc = "   returns."]
-#[doc = " - @p arguments holds, for each argument, the tensor that belongs to the copy. An argument that is a structure brings"]
-#[doc = "   the tensors of its leaves, one after another in the order of their paths. So @p argument_count counts tensors."]
+#[doc = " - @p arguments holds, for each argument, the tensor that belongs to the copy, on the host or on the copy's own GPU."]
+#[doc = "   An argument that is a structure brings the tensors of its leaves, one after another in the order of their paths. So"]
+#[doc = "   @p argument_count counts tensors."]
 #[doc = " - Each result set in @p results is a plain value, or a structure of plain values, that the function made and hands"]
 #[doc = "   over, even if it fails."]
 #[doc = " - It returns 0, or any other number to fail the update; mdist_error_native then gives the number."]
@@ -4718,20 +4721,22 @@ extern "C" {
     #[doc = "   change what lies at these addresses."]
     #[doc = " - Memory of the GPU that the body gets or gives back stays with the graph. It is released when the graph is"]
     #[doc = "   forgotten, or with the strategy."]
-    #[doc = " - All workers must make the same calls with the same keys in the same order."]
+    #[doc = " - All replicas must make the same calls with the same keys in the same order, and forget the same keys. A collective"]
+    #[doc = "   that some record and others call as usual is MDIST_ERR_MISMATCH."]
     #[doc = ""]
     #[doc = " The part is recorded only if all of these hold. Otherwise, for example on the CPU, every call calls @p body:"]
-    #[doc = " - The replica is the only one in its process, and is on a GPU."]
-    #[doc = " - There are no other workers, or NCCL connects them."]
+    #[doc = " - The replica is on a GPU. It is the only replica of the job, or NCCL connects all of them: then each has a GPU of"]
+    #[doc = "   its own."]
     #[doc = " - `gpu.blocking` is not set."]
     #[doc = ""]
     #[doc = " Nothing in the body has happened before the graph is launched. Therefore anything that would wait there fails with"]
-    #[doc = " MDIST_ERR_WRONG_CONTEXT, reason `recording`: copies from and to the host, merges, another stream, another graph. In"]
-    #[doc = " that case, and if the body fails, nothing is recorded or done, and the run fails."]
-    #[doc = " @param key   any number; there is one graph for each key"]
+    #[doc = " MDIST_ERR_WRONG_CONTEXT, reason `recording`: copies from and to the host, merges, another stream, another graph. So"]
+    #[doc = " do collectives of groups, and reductions that NCCL does not have. In that case, and if the body fails on some"]
+    #[doc = " replica, nothing is recorded or done on any, and the run fails."]
+    #[doc = " @param key   any number; each replica has one graph for each key"]
     #[doc = " @param body  puts work on the stream, and waits for the collectives that it starts. Returns 0, or any other number to"]
     #[doc = "              fail, which mdist_error_native then gives. NULL: forgets the graph"]
-    #[doc = " @thread replica   @blocks until the other workers have come, if there are any   @collective all workers"]
+    #[doc = " @thread replica   @blocks until the other replicas have come, if there are any   @collective all replicas"]
     #[doc = " @calls-back body, on this thread   @since 0.1"]
     pub fn mdist_replica_graph(
         replica: *mut mdist_replica_t,
@@ -4754,7 +4759,7 @@ extern "C" {
     #[doc = " fails (`work_under_way`)."]
     #[doc = " @param record  receives 1 if the step must put the part's work on the stream: the first time, and each time where"]
     #[doc = "                nothing is recorded, for example on the CPU. 0: the graph is there already"]
-    #[doc = " @thread replica   @blocks no   @collective all workers   @calls-back never   @since 0.2"]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.2"]
     pub fn mdist_replica_graph_begin(
         replica: *mut mdist_replica_t,
         key: u64,
@@ -4767,7 +4772,7 @@ extern "C" {
     #[doc = " that the part has started."]
     #[doc = ""]
     #[doc = " If a call in the part was refused (`recording`), this fails in the same way, and nothing is recorded or done."]
-    #[doc = " @thread replica   @blocks until the other workers have come, if there are any   @collective all workers"]
+    #[doc = " @thread replica   @blocks until the other replicas have come, if there are any   @collective all replicas"]
     #[doc = " @calls-back never   @since 0.2"]
     pub fn mdist_replica_graph_end(
         replica: *mut mdist_replica_t,
