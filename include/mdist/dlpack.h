@@ -18,7 +18,7 @@
  * - one of the thirteen element types, bfloat16 included, in one lane (`dlpack_dtype`)
  * - up to MDIST_MAX_RANK dimensions (`dlpack_rank`)
  * - dense and row-major: strides are NULL, or those of such a tensor. Any stride is accepted for a dimension of size 1,
- *   and in a tensor without elements (`dlpack_strides`)
+ *   and in a tensor without elements (`dlpack_strides`). mdist_buffer_from_dlpack takes any order of the dimensions
  * - major version 1, if the layout has a version (`dlpack_version`)
  *
  * Memory of a GPU is exchanged as it is. The library waits for no stream: the caller must do that, as for Python's

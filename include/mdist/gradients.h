@@ -155,8 +155,8 @@ MDIST_API mdist_status_t mdist_gradients_accumulate(mdist_replica_t *replica, md
 /**
  * Says that this replica's gradient is complete; from now until the wait it belongs to the library.
  *
- * A second call in one round is MDIST_ERR_FAILED_PRECONDITION, reason `ready_twice`. The call also moves on the
- * operations under way, as mdist_work_test does.
+ * A second call in one round is MDIST_ERR_FAILED_PRECONDITION, reason `ready_twice`, and fails the round: the step must
+ * return. The call also moves on the operations under way, as mdist_work_test does.
  * @thread replica   @blocks no, but it takes part in the computing   @collective all replicas, in any order
  * @calls-back never   @since 0.1
  */

@@ -37,9 +37,10 @@ bool EventCount::wait(uint32_t seen, const Patience &patience, uint64_t timeout_
                       LongWait::Describe describe) const noexcept {
     uint64_t left = timeout_ns;
     for (;;) {
-        const uint64_t slice = std::min(left, long_wait.slice_ns());
+        const uint64_t next_look = long_wait.slice_ns();
+        const uint64_t slice = std::min(left, next_look);
         if (wait(seen, patience, slice)) return true;
-        long_wait.look(describe);
+        if (slice == next_look) long_wait.look(describe); // a wait that times out earlier is not long
         if (slice == left) return false;
         if (left != kNoDeadline) left -= slice;
     }

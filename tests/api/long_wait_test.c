@@ -4,6 +4,7 @@
 #include "mdist_test.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 enum { REPLICAS = 3, MOST_LINES = 64, LINE_BYTES = 1024 };
@@ -164,6 +165,29 @@ static void waits_that_stay_short_are_not_told(void **state) {
     assert_int_equal(line_count, 0);
 }
 
+static atomic_int timed_out;
+
+/// Replica 0 waits for 5 ms, the others come when it has given up.
+static int32_t give_up_early(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    const mdist_call_options_t options = {.struct_size = sizeof options, .timeout_ns = 5000000};
+    const int is_first = mdist_replica_local_index(replica) == 0;
+    while (!is_first && !timed_out) sched_yield();
+    if (mdist_barrier(replica, &options, NULL) == MDIST_OK) return 1;
+    timed_out = 1;
+    return 0;
+}
+
+static void a_wait_that_times_out_earlier_is_not_told(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = make("1h");
+    FAILS(MDIST_ERR_TIMEOUT, mdist_run(strategy, give_up_early, NULL, NULL, 0, NULL, 0, NULL, &error));
+    mdist_strategy_destroy(strategy);
+    quiet_log();
+    assert_int_equal(line_count, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_replica_that_comes_late_to_a_collective_is_named),
@@ -171,6 +195,7 @@ int main(void) {
         cmocka_unit_test(a_step_that_holds_up_the_end_of_a_run_is_named),
         cmocka_unit_test(a_merge_function_that_holds_up_the_others_is_named),
         cmocka_unit_test(waits_that_stay_short_are_not_told),
+        cmocka_unit_test(a_wait_that_times_out_earlier_is_not_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -411,7 +411,7 @@ static int32_t wait_in_a_circle(mdist_replica_t *replica, void *user_data) {
 static void a_timeout_says_who_waits_for_whom(void **state) {
     (void)state;
     static const char *const circles[2][5] = {
-        {"", "replica 0 waits to receive from 0 (tag 3)",
+        {"", "replica 0 waits to receive from 0 (tag 3). So it waits for itself",
          "replica 0 waits to receive from 1 (tag 3), which waits to receive from 0 (tag 4)",
          "replica 0 waits to receive from 1 (tag 3), which waits to receive from 2 (tag 4), which waits to receive "
          "from "
@@ -442,6 +442,34 @@ static void a_timeout_says_who_waits_for_whom(void **state) {
             mdist_strategy_destroy(strategy);
         }
     }
+    assert_int_equal(wrong, 0);
+}
+
+/// Replica 0 gives up at once, long before replica 1 would tell others that it waits.
+static int32_t wait_for_each_other(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    static const mdist_call_options_t at_once = {.struct_size = sizeof at_once, .timeout_ns = 20000000};
+    const uint32_t id = mdist_replica_id(replica);
+    float x = 0;
+    const mdist_buffer_t buffer = floats(&x, 1);
+    const mdist_call_options_t *const options = id == 0 ? &at_once : NULL;
+    if (mdist_receive(replica, 1 - id, 3 + id, &buffer, options, NULL) == MDIST_OK) ++wrong;
+    return 0;
+}
+
+static void a_timeout_names_a_wait_that_has_just_begun(void **state) {
+    (void)state;
+    int named = 0;
+    for (int i = 0; i < 100 && !named; ++i) { // replica 1 may come later than replica 0 gives up
+        mdist_error_t *error = NULL;
+        mdist_strategy_t *strategy = make_strategy(2, NULL);
+        mdist_run(strategy, wait_for_each_other, NULL, NULL, 0, NULL, 0, NULL, &error);
+        named = strstr(mdist_error_message(error), "replica 0 waits to receive from 1 (tag 3), which waits to receive "
+                                                   "from 0 (tag 4). So each waits for the other") != NULL;
+        mdist_error_free(error);
+        mdist_strategy_destroy(strategy);
+    }
+    assert_true(named);
     assert_int_equal(wrong, 0);
 }
 
@@ -480,6 +508,7 @@ int main(void) {
         cmocka_unit_test(collectives_go_on_beside_a_message),
         cmocka_unit_test(many_messages_leave_nothing),
         cmocka_unit_test(a_timeout_says_who_waits_for_whom),
+        cmocka_unit_test(a_timeout_names_a_wait_that_has_just_begun),
         cmocka_unit_test(a_failed_step_releases_who_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

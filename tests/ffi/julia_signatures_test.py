@@ -29,6 +29,9 @@ SCALARS = {
 OTHERS = [
     "int8_t jl_gc_safe_enter()",
     "void jl_gc_safe_leave(int8_t state)",
+    "int8_t jl_gc_unsafe_enter()",
+    "void jl_gc_unsafe_leave(int8_t state)",
+    "size_t pthread_self()",
     "float expf(float x)",
     "float logf(float x)",
     "void openblas_set_num_threads(int num_threads)",

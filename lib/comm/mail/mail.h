@@ -168,6 +168,7 @@ class Mail final : public Carrier::Desk {
     Failure late(const Post &post) const;
     std::string chain(const Post &post) const;
     static Waits::Wait wait_of(const Post &post);
+    std::optional<Waits::Wait> wait_of(uint32_t replica) const;
     void note_wait(const Waits::Wait &wait, bool over) noexcept;
     uint64_t deadline(const Post &post) const;
     WaitText waiting(const Post &post) const;

@@ -248,15 +248,35 @@ Waits::Wait Mail::wait_of(const Post &post) {
     return {post.is_send, post.key};
 }
 
+/// What a replica waits for in a message. A blocking call on this worker counts from its beginning: its thread may not
+/// have run since, and then has told nobody.
+std::optional<Waits::Wait> Mail::wait_of(uint32_t replica) const {
+    if (const Waits::Wait *const told = waits_.of(replica)) return *told;
+    const auto blocks = [&](const Post *post) { return post != nullptr && post->self() == replica && !post->started; };
+    if (!is_local(replica)) return std::nullopt;
+    for (const Post *receive : receives_[local(replica)])
+        if (blocks(receive)) return wait_of(*receive);
+    for (const Messages &messages : messages_)
+        for (const Message &message : messages)
+            if (blocks(message.send)) return wait_of(*message.send);
+    for (const Post *send : offered_)
+        if (blocks(send)) return wait_of(*send);
+    return std::nullopt;
+}
+
 std::string Mail::chain(const Post &post) const {
+    const auto known = [this](uint32_t replica) { return wait_of(replica); };
     const auto elsewhere = [this](uint32_t replica) -> std::string {
         if (!is_local(replica)) return "";
         const char *const in = group_.waits_in(local(replica));
         return in != nullptr ? text("waits in ", in) : "";
     };
     bool circle = false;
-    std::string all = waits_.chain(wait_of(post), elsewhere, circle);
-    if (circle) all += ". So each waits for the other: start one of these with its _start form";
+    std::string all = Waits::chain(wait_of(post), known, elsewhere, circle);
+    if (circle && post.self() == post.other())
+        all += ". So it waits for itself: start one of the two sides with its _start form";
+    else if (circle)
+        all += ". So each waits for the other: start one of these with its _start form";
     return all;
 }
 

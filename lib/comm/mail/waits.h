@@ -42,19 +42,20 @@ class Waits {
     /// or where nothing more is known; `elsewhere(replica)` may say what that replica does then, such as "waits in
     /// mdist_all_reduce".
     /// `circle` receives whether a circle closes.
-    template <class Elsewhere>
-    std::string chain(const Wait &first, const Elsewhere &elsewhere, bool &circle) const;
+    /// `known(replica)` gives a replica's wait, if it has one, as an optional.
+    template <class Known, class Elsewhere>
+    static std::string chain(const Wait &first, const Known &known, const Elsewhere &elsewhere, bool &circle);
 
   private:
     std::map<uint32_t, Wait> waits_; // by replica
 };
 
-template <class Elsewhere>
-std::string Waits::chain(const Wait &first, const Elsewhere &elsewhere, bool &circle) const {
+template <class Known, class Elsewhere>
+std::string Waits::chain(const Wait &first, const Known &known, const Elsewhere &elsewhere, bool &circle) {
     std::string all = "replica " + std::to_string(first.self()) + " " + first.text();
     std::map<uint32_t, bool> named = {{first.self(), true}};
     uint32_t next = first.other();
-    for (const Wait *wait = of(next); wait != nullptr && !named[next]; wait = of(next)) {
+    for (std::optional<Wait> wait = known(next); wait && !named[next]; wait = known(next)) {
         named[next] = true;
         all += ", which " + wait->text();
         next = wait->other();

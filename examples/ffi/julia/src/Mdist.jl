@@ -8,8 +8,8 @@ Mirrored training: one copy of the model per replica, kept equal, by the C libra
         all_reduce!(replica, Mdist.SUM, x)      # x is [10] on all four
     end
 
-A step runs as one Julia task per replica. The library calls nothing of Julia from
-its own threads: see `run` and `Work`.
+A step runs as one Julia task per replica. The library calls nothing of Julia from its own
+threads, except an `Mdist.Operator` in a job of several workers: see `run` and `Work`.
 
 Numbers of replicas count from 0, as in the library and its messages; positions in Julia's collections from 1. Julia's
 arrays are column-major and the library's tensors row-major, so shapes are reversed: a batch of 64 images of 784 pixels
@@ -54,6 +54,7 @@ include("loss.jl")
 include("gc_safe.jl")
 include("merge.jl")
 include("gradients.jl")
+include("operator.jl")
 include("call.jl")
 include("gpu.jl")
 include("run.jl")
@@ -67,6 +68,7 @@ function __init__()
     # (As the constant itself it would be frozen into the precompiled module.)
     path = get(ENV, "MDIST_LIBRARY", "")
     isempty(path) || Libdl.dlopen(path)
+    append!(CALLING_THREADS, zeros(Csize_t, Threads.nthreads()))
     return nothing
 end
 

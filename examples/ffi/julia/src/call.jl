@@ -11,23 +11,24 @@ group.
 mutable struct Call <: Handle
     handle::Ptr{mdist_call_t}
     arrays::Any
-    Call(handle::Ptr{mdist_call_t}, arrays) = finalizer(destroy, new(handle, arrays))::Call
+    operator::Union{Operator,Nothing}
+    Call(handle::Ptr{mdist_call_t}, arrays, operator) = finalizer(destroy, new(handle, arrays, operator))::Call
 end
 
 destroy(call::Call) = @ccall libmdist.mdist_call_destroy(call::Ptr{mdist_call_t})::Cvoid
 Base.unsafe_convert(::Type{Ptr{mdist_call_t}}, call::Call) = call.handle
 
 function prepared(
-    strategy::Strategy, local_replica::Integer, kind::CallKind, inputs, outputs; op::Integer = 0, root::Integer = 0,
+    strategy::Strategy, local_replica::Integer, kind::CallKind, inputs, outputs; op = 0, root::Integer = 0,
     parts = (UInt64[], UInt64[]), timeout::Real = 0, group = nothing,
 )
     limits = options(timeout, handle_of(group))
     out = Out{mdist_call_t}(C_NULL)
-    GC.@preserve inputs outputs parts group begin
+    GC.@preserve inputs outputs parts group op begin
         from, to = describe(inputs), outputs === nothing ? mdist_buffer_t[] : describe(outputs)
         GC.@preserve from to begin
             what = Ref(mdist_call_description_t(
-                sizeof(mdist_call_description_t), Int32(kind), op, root, address(from), address(to), length(from),
+                sizeof(mdist_call_description_t), Int32(kind), Int32(op), root, address(from), address(to), length(from),
                 address(parts[1]), address(parts[2])))
             check() do error
                 @ccall libmdist.mdist_call_create(
@@ -36,20 +37,20 @@ function prepared(
             end
         end
     end
-    return Call(out[], (inputs, outputs))
+    return Call(out[], (inputs, outputs), op isa Operator ? op : nothing)
 end
 
 "Of a list that its caller keeps; C_NULL if it is empty."
 address(list::Vector{T}) where {T} = isempty(list) ? Ptr{T}(C_NULL) : pointer(list)
 
-prepare(::typeof(all_reduce!), strategy::Strategy, own::Integer, op::ReduceOp, arrays...; limits...) =
-    prepared(strategy, own, CALL_ALL_REDUCE, arrays, arrays; op = Integer(op), limits...)
+prepare(::typeof(all_reduce!), strategy::Strategy, own::Integer, op::Operation, arrays...; limits...) =
+    prepared(strategy, own, CALL_ALL_REDUCE, arrays, arrays; op, limits...)
 prepare(::typeof(broadcast!), strategy::Strategy, own::Integer, root::Integer, arrays...; limits...) =
     prepared(strategy, own, CALL_BROADCAST, arrays, nothing; root, limits...)
 prepare(::typeof(all_gather!), strategy::Strategy, own::Integer, pairs::Pair...; limits...) =
     prepared(strategy, own, CALL_ALL_GATHER, map(first, pairs), map(last, pairs); limits...)
-prepare(::typeof(reduce_scatter!), strategy::Strategy, own::Integer, op::ReduceOp, pairs::Pair...; limits...) =
-    prepared(strategy, own, CALL_REDUCE_SCATTER, map(first, pairs), map(last, pairs); op = Integer(op), limits...)
+prepare(::typeof(reduce_scatter!), strategy::Strategy, own::Integer, op::Operation, pairs::Pair...; limits...) =
+    prepared(strategy, own, CALL_REDUCE_SCATTER, map(first, pairs), map(last, pairs); op, limits...)
 prepare(::typeof(all_to_all!), strategy::Strategy, own::Integer, pairs::Pair...; limits...) =
     prepared(strategy, own, CALL_ALL_TO_ALL, map(first, pairs), map(last, pairs); limits...)
 function prepare(
@@ -62,9 +63,9 @@ function prepare(
         strategy, own, CALL_ALL_TO_ALL_PARTS, map(first, pairs), map(last, pairs); parts = lengths, group, limits...)
 end
 function prepare(
-    ::typeof(reduce_to_root!), strategy::Strategy, own::Integer, op::ReduceOp, root::Integer, arrays...; limits...,
+    ::typeof(reduce_to_root!), strategy::Strategy, own::Integer, op::Operation, root::Integer, arrays...; limits...,
 )
-    return prepared(strategy, own, CALL_REDUCE_TO_ROOT, arrays, arrays; op = Integer(op), root, limits...)
+    return prepared(strategy, own, CALL_REDUCE_TO_ROOT, arrays, arrays; op, root, limits...)
 end
 prepare(::typeof(gather_to_root!), strategy::Strategy, own::Integer, root::Integer, pairs::Pair...; limits...) =
     prepared(strategy, own, CALL_GATHER_TO_ROOT, map(first, pairs), map(last, pairs); root, limits...)
@@ -75,6 +76,8 @@ prepare(::typeof(barrier), strategy::Strategy, own::Integer; limits...) =
 
 "    Mdist.call_start!(replica, call): `Mdist.call!`, started."
 function call_start!(replica::Replica, call::Call)
+    call.operator === nothing ||
+        throw(ArgumentError("a call with an operator of the program's own cannot be started: use Mdist.call!"))
     out = Out{mdist_work_t}(C_NULL)
     check() do error
         @ccall libmdist.mdist_call_start(
@@ -90,9 +93,10 @@ end
     Mdist.call!(replica, call)
 
 Makes a prepared call. With as many threads as replicas (`julia --threads N`) it blocks its thread, though not the garbage
-collector, as a merge does. With fewer it is started and waited for.
+collector, as a merge does. With fewer it is started and waited for; an operator's call throws then.
 """
 function call!(replica::Replica, call::Call)
+    calling(replica, call.operator)
     Threads.nthreads() >= local_replica_count(replica.strategy) || return wait(call_start!(replica, call))
     error = Out{mdist_error_t}(C_NULL)
     GC.@preserve replica call error begin

@@ -23,6 +23,7 @@ end
     include("elastic.jl")
     include("gradients.jl")
     include("groups.jl")
+    include("operators.jl")
     include("input.jl")
     include("lifetimes.jl")
 end
