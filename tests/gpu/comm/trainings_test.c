@@ -1,67 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random trainings on simulated GPUs end in the bits of the same training on the CPU: 1 to 8 replicas on 1 to 4
-// workers, one or several of them on a card, cards that reach all others, some or none, with and without NCCL.
+// workers, one or several of them on a card, cards that reach all others, some or none, with and without NCCL. In a
+// third of them a call to CUDA or NCCL fails on one worker. Then each worker ends with those bits, or with an error.
 //
 // MDIST_TEST_SEED names the first seed, MDIST_TEST_COUNT how many there are.
 #include "../../fake_gpu/fake_gpu.h"
 #include "multi.h"
+#include "trainings_plan.h"
 
 #include <dlfcn.h>
 #include <time.h>
-
-enum { MOST_TENSORS = 4, MOST_ELEMENTS = 2000, MOST_HERE = 8, MOST_STEPS = 6 };
-typedef enum Way { FUSED, STARTED, GRADIENTS, SCATTERED, ROOTED, WAYS } Way;
-
-/// All that a seed decides.
-typedef struct Plan {
-    uint64_t seed;
-    uint32_t replicas, workers, per_card;
-    uint32_t counts[4]; // replicas of each worker
-    const char *reach;
-    uint32_t delay_us;
-    int blocking, exact; // exact: all sums are whole numbers, so NCCL's order does not matter
-    int32_t op;
-    uint32_t tensors;
-    int32_t dtypes[MOST_TENSORS];
-    uint32_t elements[MOST_TENSORS];
-    uint32_t steps;
-    Way ways[MOST_STEPS];
-    double clip;
-} Plan;
-
-static uint64_t draw(uint64_t *state, uint64_t below) {
-    *state += 0x9e3779b97f4a7c15u;
-    uint64_t x = *state;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (x ^ x >> 31) % below;
-}
-
-static Plan plan_of(uint64_t seed) {
-    static const char *const reaches[] = {"1", "0", "pairs", "fours"};
-    static const int32_t types[] = {MDIST_FLOAT32, MDIST_FLOAT32, MDIST_BFLOAT16, MDIST_FLOAT64, MDIST_FLOAT16};
-    uint64_t state = seed * 2654435761u + 99;
-    Plan plan = {.seed = seed};
-    plan.replicas = 1 + (uint32_t)draw(&state, MOST_HERE);
-    plan.workers = 1 + (uint32_t)draw(&state, plan.replicas < 4 ? plan.replicas : 4);
-    for (uint32_t i = 0; i < plan.workers; ++i) plan.counts[i] = 1;
-    for (uint32_t left = plan.replicas - plan.workers; left > 0; --left) ++plan.counts[draw(&state, plan.workers)];
-    plan.per_card = draw(&state, 2) == 0 ? 1 : 1 + (uint32_t)draw(&state, 4);
-    plan.reach = reaches[draw(&state, 4)];
-    plan.delay_us = (uint32_t)(draw(&state, 3) * draw(&state, 150));
-    plan.blocking = draw(&state, 4) == 0;
-    plan.exact = plan.per_card == 1 && draw(&state, 2) == 0;
-    plan.op = plan.exact || draw(&state, 2) == 0 ? MDIST_SUM : MDIST_MEAN;
-    plan.tensors = 1 + (uint32_t)draw(&state, MOST_TENSORS);
-    for (uint32_t i = 0; i < plan.tensors; ++i) {
-        plan.dtypes[i] = types[draw(&state, plan.exact ? 4 : 5)];
-        plan.elements[i] = 1 + (uint32_t)draw(&state, draw(&state, 3) == 0 ? MOST_ELEMENTS : 70);
-    }
-    plan.steps = 2 + (uint32_t)draw(&state, MOST_STEPS - 1);
-    for (uint32_t i = 0; i < plan.steps; ++i) plan.ways[i] = (Way)draw(&state, WAYS);
-    plan.clip = !plan.exact && draw(&state, 2) == 0 ? 1.5 : 0;
-    return plan;
-}
 
 static size_t size_of(int32_t dtype) {
     return dtype == MDIST_FLOAT64 ? 8 : dtype == MDIST_FLOAT32 ? 4 : 2;
@@ -168,6 +116,31 @@ static mdist_status_t reduce(mdist_replica_t *replica, Training *self, uint32_t 
     }
 }
 
+typedef struct Reduction {
+    Training *training;
+    uint32_t r;
+    Way way;
+} Reduction;
+
+static int32_t reduce_as_told(mdist_replica_t *replica, void *user_data) {
+    const Reduction *const self = user_data;
+    return reduce(replica, self->training, self->r, self->way) != MDIST_OK;
+}
+
+/// The same as reduce(), by a graph if the plan says so.
+static mdist_status_t reduce_somehow(mdist_replica_t *replica, Training *self, uint32_t r, Way way) {
+    Reduction told = {self, r, way};
+    mdist_error_t *error = NULL;
+    if (!self->plan.graphs) return reduce(replica, self, r, way);
+    const uint64_t key = 100 * (uint64_t)way + (way == ROOTED ? self->step % self->plan.replicas : 0);
+    const mdist_status_t status = mdist_replica_graph(replica, key, reduce_as_told, &told, &error);
+    if (self->errors[r] == NULL)
+        self->errors[r] = error;
+    else
+        mdist_error_free(error);
+    return status;
+}
+
 static int32_t training_step(mdist_replica_t *replica, void *user_data) {
     Training *const self = user_data;
     const Plan *const plan = &self->plan;
@@ -186,7 +159,7 @@ static int32_t training_step(mdist_replica_t *replica, void *user_data) {
         if (way == GRADIENTS && mdist_gradients_ready(replica, self->gradients, t, error) != MDIST_OK) return 3;
     }
     const mdist_status_t status = way == GRADIENTS ? mdist_gradients_wait(replica, self->gradients, NULL, NULL, error)
-                                                   : reduce(replica, self, r, way);
+                                                   : reduce_somehow(replica, self, r, way);
     if (status != MDIST_OK) return 4;
     for (uint32_t t = 0; t < plan->tensors; ++t)
         if (mdist_replica_assign(replica, self->weights[t], MDIST_ASSIGN_SUB, &sums[t], NULL, error) != MDIST_OK)
@@ -194,7 +167,21 @@ static int32_t training_step(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-static void prepare(Training *self, mdist_strategy_t *strategy) {
+/// Returns whether a call failed, as it may after a fault. Frees the error.
+static int failed(const Plan *plan, mdist_status_t status, mdist_error_t *error) {
+    if (status != MDIST_OK && plan->fault[0] == '\0') GIVE_UP(mdist_error_message(error));
+    mdist_error_free(error);
+    return status != MDIST_OK;
+}
+
+#define TRY(plan, call)                              \
+    do {                                             \
+        mdist_error_t *error = NULL;                 \
+        const mdist_status_t status = (call);        \
+        if (failed((plan), status, error)) return 1; \
+    } while (0)
+
+static int prepare(Training *self, mdist_strategy_t *strategy) {
     const Plan *const plan = &self->plan;
     mdist_tensor_t like[MOST_TENSORS];
     static unsigned char zeros[MOST_ELEMENTS * 8];
@@ -204,14 +191,15 @@ static void prepare(Training *self, mdist_strategy_t *strategy) {
         char name[32];
         snprintf(name, sizeof name, "weights %u", (unsigned)t);
         like[t] = tensor_at(plan, t, zeros);
-        GIVES(MDIST_OK, mdist_variable_create(strategy, name, &like[t], &self->weights[t], &options, &error));
+        TRY(plan, mdist_variable_create(strategy, name, &like[t], &self->weights[t], &options, &error));
         const size_t bytes = plan->elements[t] * size_of(plan->dtypes[t]);
         for (uint32_t r = 0; r < mdist_strategy_local_replica_count(strategy); ++r) {
-            GIVES(MDIST_OK, mdist_alloc(strategy, r, bytes, &self->in[r][t], &error));
-            GIVES(MDIST_OK, mdist_alloc(strategy, r, bytes, &self->out[r][t], &error));
+            TRY(plan, mdist_alloc(strategy, r, bytes, &self->in[r][t], &error));
+            TRY(plan, mdist_alloc(strategy, r, bytes, &self->out[r][t], &error));
         }
     }
-    GIVES(MDIST_OK, mdist_gradients_create(strategy, like, plan->tensors, &self->gradients, &rules, &error));
+    TRY(plan, mdist_gradients_create(strategy, like, plan->tensors, &self->gradients, &rules, &error));
+    return 0;
 }
 
 static uint64_t hashed(uint64_t hash, const unsigned char *bytes, size_t count) {
@@ -219,53 +207,67 @@ static uint64_t hashed(uint64_t hash, const unsigned char *bytes, size_t count) 
     return hash;
 }
 
-/// Trains, and returns a hash of the weights. All copies must have the same.
-static uint64_t train(const Plan *plan, mdist_strategy_t *strategy) {
-    Training *const self = calloc(1, sizeof *self);
-    REQUIRE(self != NULL);
+/// Makes the steps, and a hash of the weights. All copies must have the same. Returns whether a call failed.
+static int make_steps(Training *self, mdist_strategy_t *strategy, uint64_t *hash) {
+    const Plan *const plan = &self->plan;
     const uint32_t own = mdist_strategy_local_replica_count(strategy);
-    uint64_t hash = 0;
-    self->plan = *plan;
-    prepare(self, strategy);
     for (; self->step < plan->steps; ++self->step) {
         mdist_error_t *error = NULL;
         const mdist_status_t status = mdist_run(strategy, training_step, self, NULL, 0, NULL, 0, NULL, &error);
-        for (uint32_t r = 0; r < own && status != MDIST_OK; ++r)
-            if (self->errors[r] != NULL) fprintf(stderr, "replica %u: %s\n", r, mdist_error_message(self->errors[r]));
-        if (status != MDIST_OK) GIVE_UP(mdist_error_message(error));
+        for (uint32_t r = 0; r < own && status != MDIST_OK; ++r) {
+            if (self->errors[r] != NULL && plan->fault[0] == '\0')
+                fprintf(stderr, "replica %u: %s\n", r, mdist_error_message(self->errors[r]));
+            mdist_error_free(self->errors[r]);
+        }
+        if (failed(plan, status, error)) return 1;
     }
     for (uint32_t r = 0; r < own; ++r) {
         uint64_t copy = 14695981039346656037u;
         for (uint32_t t = 0; t < plan->tensors; ++t) {
             const mdist_tensor_t here = tensor_at(plan, t, self->host[0][0]);
             mdist_tensor_t there;
-            GIVES(MDIST_OK, mdist_variable_tensor(self->weights[t], r, &there, &error));
-            GIVES(MDIST_OK, mdist_tensor_copy(&here, &there, &error));
+            TRY(plan, mdist_variable_tensor(self->weights[t], r, &there, &error));
+            TRY(plan, mdist_tensor_copy(&here, &there, &error));
             copy = hashed(copy, self->host[0][0], plan->elements[t] * size_of(plan->dtypes[t]));
         }
-        if (r > 0 && copy != hash) GIVE_UP("replicas have different weights");
-        hash = copy;
+        if (r > 0 && copy != *hash) GIVE_UP("replicas have different weights");
+        *hash = copy;
     }
+    return 0;
+}
+
+/// Trains, and returns whether a call failed.
+static int train(const Plan *plan, mdist_strategy_t *strategy, uint64_t *hash) {
+    Training *const self = calloc(1, sizeof *self);
+    REQUIRE(self != NULL);
+    const uint32_t own = mdist_strategy_local_replica_count(strategy);
+    self->plan = *plan;
+    const int wrong = prepare(self, strategy) || make_steps(self, strategy, hash);
     mdist_gradients_destroy(self->gradients);
     for (uint32_t t = 0; t < plan->tensors; ++t) {
         mdist_variable_destroy(self->weights[t]);
         for (uint32_t r = 0; r < own; ++r) mdist_free(self->in[r][t]), mdist_free(self->out[r][t]);
     }
     free(self);
-    return hash;
+    return wrong;
 }
 
-static mdist_strategy_t *strategy_on(const char *devices, const char *implementation, int blocking, int in_job) {
+/// NULL if that failed, as it may after a fault.
+static mdist_strategy_t *strategy_on(const Plan *plan, const char *devices, const char *implementation, int in_job) {
     mdist_strategy_t *strategy = NULL;
+    mdist_error_t *why = NULL;
     mdist_config_t *config = NULL;
     GIVES(MDIST_OK, mdist_config_create(&config, &error));
     if (in_job) GIVES(MDIST_OK, mdist_config_load_environment(config, &error));
     GIVES(MDIST_OK, mdist_config_set(config, "devices", devices, &error));
     GIVES(MDIST_OK, mdist_config_set(config, "communication.implementation", implementation, &error));
-    GIVES(MDIST_OK, mdist_config_set(config, "gpu.blocking", blocking ? "true" : "false", &error));
-    GIVES(MDIST_OK, mdist_strategy_create(config, &strategy, &error));
+    GIVES(MDIST_OK, mdist_config_set(config, "gpu.blocking", plan->blocking ? "true" : "false", &error));
+    for (int i = 0; i < 2 && plan->fault[0] != '\0'; ++i)
+        GIVES(MDIST_OK,
+              mdist_config_set(config, i == 0 ? "communication.timeout" : "communication.join_timeout", "20s", &error));
+    const mdist_status_t status = mdist_strategy_create(config, &strategy, &why);
     mdist_config_destroy(config);
-    return strategy;
+    return failed(plan, status, why) ? NULL : strategy;
 }
 
 /// Ends this worker if the simulated GPU has seen a mistake.
@@ -281,7 +283,7 @@ static void require_no_problems(void) {
 /// One worker of a training on GPUs.
 static void trains(void) {
     const Plan plan = plan_of(strtoull(getenv("TEST_SEED"), NULL, 10));
-    char devices[128] = "";
+    char devices[128] = "", fake[300];
     size_t length = 0;
     for (uint32_t id = first_replica_of[rank]; id < first_replica_of[rank + 1]; ++id) {
         uint32_t before = 0; // replicas of this worker on the same card
@@ -294,12 +296,15 @@ static void trains(void) {
         length += (size_t)snprintf(devices + length, sizeof devices - length, "%sgpu:%u*%u", length == 0 ? "" : ",",
                                    (unsigned)(id / plan.per_card), (unsigned)here);
     }
+    snprintf(fake, sizeof fake, "%s%s", getenv("MDIST_FAKE_GPU"), plan.fault);
+    if (rank == plan.victim) setenv("MDIST_FAKE_GPU", fake, 1);
+    uint64_t hash = 0;
     mdist_strategy_t *const strategy =
-        strategy_on(devices, plan.exact && plan.replicas > 1 ? "nccl" : "auto", plan.blocking, 1);
-    const uint64_t hash = train(&plan, strategy);
+        strategy_on(&plan, devices, plan.exact && plan.replicas > 1 ? "nccl" : "auto", 1);
+    const int wrong = strategy == NULL || train(&plan, strategy, &hash);
     mdist_strategy_destroy(strategy);
     require_no_problems();
-    if (hash != strtoull(getenv("TEST_HASH"), NULL, 10)) GIVE_UP("the weights are not those of the CPU");
+    if (!wrong && hash != strtoull(getenv("TEST_HASH"), NULL, 10)) GIVE_UP("the weights are not those of the CPU");
 }
 
 static const NamedScenario scenarios[] = {{"trains", trains}};
@@ -309,9 +314,12 @@ static int fails(uint64_t seed) {
     const Plan plan = plan_of(seed);
     char cpus[16], fake[200], own_seed[64], own_hash[64], devices[64] = "";
     snprintf(cpus, sizeof cpus, "cpu*%u", (unsigned)plan.replicas);
-    mdist_strategy_t *const strategy = strategy_on(cpus, "auto", 0, 0);
-    snprintf(own_hash, sizeof own_hash, "TEST_HASH=%llu", (unsigned long long)train(&plan, strategy));
+    uint64_t hash = 0;
+    mdist_strategy_t *const strategy = strategy_on(&plan, cpus, "auto", 0);
+    const int wrong = strategy == NULL || train(&plan, strategy, &hash);
     mdist_strategy_destroy(strategy);
+    if (wrong) return 1;
+    snprintf(own_hash, sizeof own_hash, "TEST_HASH=%llu", (unsigned long long)hash);
     snprintf(own_seed, sizeof own_seed, "TEST_SEED=%llu", (unsigned long long)seed);
     snprintf(fake, sizeof fake, "devices=8,memory=guarded,reach=%s,delay_us=%u,seed=%u,nccl=%s", plan.reach,
              (unsigned)plan.delay_us, (unsigned)(seed % 100000), plan.exact ? versions[seed % 4] : "none");
@@ -322,8 +330,8 @@ static int fails(uint64_t seed) {
     const char *const environment[] = {own_seed, own_hash, "MDIST_LOG_LEVEL=error", NULL};
     const Workers job = {.scenario = "trains", .count = plan.workers, .devices = devices, .environment = environment};
     if (run_workers(&job) == 0) return 0;
-    fprintf(stderr, "seed %llu: %s on cards of %u, %s\n", (unsigned long long)seed, devices, (unsigned)plan.per_card,
-            fake);
+    fprintf(stderr, "seed %llu: %s on cards of %u, %s%s\n", (unsigned long long)seed, devices, (unsigned)plan.per_card,
+            fake, plan.fault);
     return 1;
 }
 
