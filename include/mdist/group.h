@@ -66,6 +66,8 @@ extern "C" {
  * - MDIST_ERR_INVALID_ARGUMENT: the list is empty, or names a replica twice or one that does not exist
  * - MDIST_ERR_MISMATCH: two workers passed different lists; the message shows both
  * - MDIST_ERR_UNSUPPORTED: the strategy is `in_graph`
+ *
+ * With several workers, the first two end the job's collectives.
  * @param replicas  replica ids in any order, copied; member i has position i
  * @param out       receives the group, which you own
  * @thread one at a time per strategy   @blocks for the other workers   @collective all workers

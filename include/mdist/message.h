@@ -18,7 +18,8 @@
  *   buffer. A difference is MDIST_ERR_MISMATCH, and the error names both sides. The receive fails with it. So does a
  *   send that still waits. If the send has returned, its run fails with it.
  * - Both sides belong to the same run. A message that is not received in it fails the run: MDIST_ERR_MISMATCH, reason
- *   `step_returned`. Runs are counted, so all workers of a job make the same runs in the same order.
+ *   `step_returned`. If a message comes from another worker too late for that, a later run fails, as soon as it waits
+ *   for a message of that worker. Runs are counted, so all workers of a job make the same runs in the same order.
  * - Replica ids are those of the job, also between members of a group. Options that name a group are
  *   MDIST_ERR_UNSUPPORTED, reason `no_group`: a message involves nobody but its two replicas.
  * - Messages have no place in the order of the collectives, neither of the job nor of a group. A send may be open while

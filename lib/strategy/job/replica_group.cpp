@@ -20,7 +20,7 @@ void check_ids(const std::vector<uint32_t> &ids, uint32_t replicas) {
     std::vector<bool> seen(replicas);
     for (std::size_t i = 0; i < ids.size(); ++i) {
         if (ids[i] >= replicas)
-            throw invalid(text("replica ", i, " of the list is ", ids[i], "; the replicas are 0 to ", replicas - 1));
+            throw invalid(text("replicas[", i, "] is ", ids[i], "; the replicas are 0 to ", replicas - 1));
         if (seen[ids[i]]) throw invalid(text("the list names replica ", ids[i], " twice"));
         seen[ids[i]] = true;
     }

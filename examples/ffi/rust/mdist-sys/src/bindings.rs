@@ -5016,8 +5016,8 @@ extern "C" {
 extern "C" {
     #[doc = " Says that this replica's gradient is complete; from now until the wait it belongs to the library."]
     #[doc = ""]
-    #[doc = " A second call in one round is MDIST_ERR_FAILED_PRECONDITION, reason `ready_twice`. The call also moves on the"]
-    #[doc = " operations under way, as mdist_work_test does."]
+    #[doc = " A second call in one round is MDIST_ERR_FAILED_PRECONDITION, reason `ready_twice`, and fails the round: the step must"]
+    #[doc = " return. The call also moves on the operations under way, as mdist_work_test does."]
     #[doc = " @thread replica   @blocks no, but it takes part in the computing   @collective all replicas, in any order"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_gradients_ready(
@@ -5082,6 +5082,8 @@ extern "C" {
     #[doc = " - MDIST_ERR_INVALID_ARGUMENT: the list is empty, or names a replica twice or one that does not exist"]
     #[doc = " - MDIST_ERR_MISMATCH: two workers passed different lists; the message shows both"]
     #[doc = " - MDIST_ERR_UNSUPPORTED: the strategy is `in_graph`"]
+    #[doc = ""]
+    #[doc = " With several workers, the first two end the job's collectives."]
     #[doc = " @param replicas  replica ids in any order, copied; member i has position i"]
     #[doc = " @param out       receives the group, which you own"]
     #[doc = " @thread one at a time per strategy   @blocks for the other workers   @collective all workers"]
