@@ -77,12 +77,14 @@ class Elastic:
 
     def _with_blobs(self, function: Any, *arguments: Any) -> None:
         """Makes a call that calls the functions of all blobs, for each local replica; see _Failures.lost."""
-        blobs = [blob._functions for blob in self._blobs]
+        blobs, own_rank = [blob._functions for blob in self._blobs], self.worker
         for one in blobs:
             one.begun = 0
         try:
             _call(function, *arguments)
         except Error as error:
+            if error.worker not in (-1, own_rank):
+                raise  # the number that a function returned there means nothing here
             if self._blob_failures.lost(error) and any(one.begun for one in blobs):
                 raise KeyboardInterrupt from error
             raise error from self._blob_failures.cause(error)
