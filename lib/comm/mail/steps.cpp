@@ -78,7 +78,9 @@ Failure Mail::left_awaited(const Post &post) const {
 }
 
 void Mail::require_here(const Post &post) const {
-    if (has_left(post.other(), post.key.run)) throw left_awaited(post);
+    if (!has_left(post.other(), post.key.run)) return;
+    group_.require_ready(); // a replica whose step failed ends the group before it leaves: that is the cause then
+    throw left_awaited(post);
 }
 
 bool Mail::end_step(uint32_t party, MailRun &of, FunctionRef<Failure(const Post &)> cause) noexcept {
