@@ -1,165 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elastic jobs of real processes. Each test runs a small training, kills workers at chosen places, and compares the
-// result with that of a training that was not disturbed. The test itself serves the store, and tells it who has ended.
+// result with that of a training that was not disturbed.
+#include "elastic_job.h"
 #include "elastic_training.h"
-#include "mdist_test.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-typedef struct Worker {
-    pid_t pid;
-    int out;
-    uint64_t id;
-    int ended, status;
-    char text[4096];
-} Worker;
-
-typedef struct Job {
-    mdist_store_t *store;
-    char address[256];
-    Worker workers[32];
-    uint32_t count; // started so far
-    uint32_t size;
-    int keeps_size; // lost workers are replaced, and the others wait for them
-    int none_fails; // the test has failed, and ends all workers, if one ends by itself without a result
-} Job;
-
-static const char *self;
-
-static void set_number(const char *name, uint64_t number) {
-    char text[32];
-    snprintf(text, sizeof text, "%" PRIu64, number);
-    setenv(name, text, 1);
-}
-
-static void begin(Job *job, uint32_t size, uint32_t least, const char *copies, const char *link) {
-    memset(job, 0, sizeof *job);
-    job->size = size;
-    setenv("MDIST_ELASTIC_REPLICAS", "8", 1);
-    set_number("MDIST_ELASTIC_MIN_WORKERS", least);
-    set_number("MDIST_ELASTIC_MAX_WORKERS", size);
-    setenv("MDIST_ELASTIC_WAIT", "30s", 1);
-    setenv("MDIST_ELASTIC_COPIES", copies, 1);
-    setenv("MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT", "10", 1);
-    setenv("MDIST_COMMUNICATION_IMPLEMENTATION", link, 1);
-    setenv("MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT", "10s", 1);
-    setenv("MDIST_COMMUNICATION_JOIN_TIMEOUT", "60s", 1);
-    mdist_error_t *error = NULL;
-    OK(mdist_store_create_elastic("127.0.0.1:0", NULL, "elastic", NULL, &job->store, &error));
-    OK(mdist_store_address(job->store, job->address, sizeof job->address, NULL, &error));
-}
-
-static void start(Job *job, const char *die) {
-    Worker *const worker = &job->workers[job->count];
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    worker->id = 1000 + job->count;
-    worker->out = ends[0];
-    worker->pid = fork();
-    assert_true(worker->pid >= 0);
-    if (worker->pid == 0) {
-        dup2(ends[1], STDOUT_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        setenv("MDIST_BOOTSTRAP", "env", 1);
-        setenv("MDIST_STORE", job->address, 1);
-        setenv("MDIST_STORE_OWNER", "launcher", 1);
-        setenv("MDIST_JOB_ID", "elastic", 1);
-        set_number("MDIST_RANK", job->count % job->size);
-        set_number("MDIST_SIZE", job->size > 1 ? job->size : 2); // one worker needs the store, too
-        set_number("MDIST_WORKER_ID", worker->id);
-        if (die != NULL) setenv("TEST_DIE", die, 1);
-        if (job->keeps_size) set_number("TEST_WANTED", job->size);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execl(self, self, "worker", (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    ++job->count;
-}
-
-static void read_text(Worker *worker) {
-    size_t used = 0;
-    ssize_t got;
-    while ((got = read(worker->out, worker->text + used, sizeof worker->text - 1 - used)) > 0 ||
-           (got < 0 && errno == EINTR))
-        used += got > 0 ? (size_t)got : 0;
-    close(worker->out);
-}
-
-/// Waits for one worker, or for any if `pid` is -1. Replaces it if it was killed and the job keeps its size. Returns 0
-/// if there is none.
-static int reap(Job *job, pid_t pid) {
-    int status = 0;
-    pid = waitpid(pid, &status, 0);
-    if (pid < 0) return 0;
-    for (uint32_t i = 0; i < job->count; ++i) {
-        Worker *const worker = &job->workers[i];
-        if (worker->pid != pid) continue;
-        worker->ended = 1;
-        worker->status = status;
-        mdist_store_worker_ended(job->store, worker->id, NULL);
-        read_text(worker);
-        if (job->keeps_size && WIFSIGNALED(status)) start(job, NULL);
-        if (job->none_fails && WIFEXITED(status) && WEXITSTATUS(status) != 0) {
-            job->keeps_size = 0;
-            for (uint32_t k = 0; k < job->count; ++k)
-                if (!job->workers[k].ended) kill(job->workers[k].pid, SIGKILL);
-        }
-        break;
-    }
-    return 1;
-}
-
-static void finish(Job *job) {
-    while (reap(job, -1)) continue;
-    mdist_store_destroy(job->store);
-}
-
-/// The result that all workers but those killed have printed. Fails the test if they differ, or one failed.
-static void expect(const Job *job, const char *result, uint32_t killed) {
-    uint32_t dead = 0;
-    for (uint32_t i = 0; i < job->count; ++i) {
-        const Worker *const worker = &job->workers[i];
-        if (WIFSIGNALED(worker->status)) {
-            ++dead;
-            continue;
-        }
-        const char *const printed = strstr(worker->text, "result ");
-        if (printed == NULL || strncmp(printed, result, strlen(result)) != 0 || worker->status != 0) {
-            print_error("worker %" PRIu32 " ended with status %d; wanted %s, it said:\n%s\n", i, worker->status, result,
-                        worker->text);
-            fail();
-        }
-    }
-    assert_int_equal(dead, killed);
-}
-
 static char undisturbed[64]; // "result 0123456789abcdef"
-
-static void take_result(const Job *job, char result[64]) {
-    const char *const printed = strstr(job->workers[0].text, "result ");
-    if (printed == NULL) print_error("worker 0 said:\n%s\n", job->workers[0].text);
-    assert_non_null(printed);
-    memcpy(result, printed, 23);
-    result[23] = '\0';
-}
 
 static void workers_of_any_number_have_the_same_result(void **state) {
     (void)state;
     for (uint32_t size = 1; size <= 4; ++size) {
         Job job;
-        begin(&job, size, 1, "1", "tcp");
-        for (uint32_t i = 0; i < size; ++i) start(&job, NULL);
-        finish(&job);
-        if (size == 1) take_result(&job, undisturbed);
-        expect(&job, undisturbed, 0);
+        char again[64];
+        run_undisturbed(&job, size, size == 1 ? undisturbed : again);
+        if (size > 1) assert_string_equal(again, undisturbed);
     }
 }
 
@@ -189,53 +48,6 @@ static void a_newcomer_takes_the_place(void **state) {
     const char *const die[] = {"step 7 0"};
     run_with(4, die, 1, "1", "tcp", 1);
     run_with(2, die, 1, "1", "auto", 1);
-}
-
-/// Each replica has a dataset of its own. Those of replicas 0 and 1 end before the training does.
-static void datasets_of_replicas_go_on(void **state) {
-    (void)state;
-    setenv("TEST_FUNCTION", "by replica", 1);
-    char result[64];
-    for (uint32_t size = 1; size <= 4; ++size) {
-        Job job;
-        begin(&job, size, 1, "1", "tcp");
-        for (uint32_t i = 0; i < size; ++i) start(&job, NULL);
-        finish(&job);
-        if (size == 1) take_result(&job, result);
-        expect(&job, result, 0);
-    }
-    assert_string_not_equal(result, undisturbed);
-    static const char *const die[][2] = {{"step 7 0", "step 16 99"}, {"step 13 0", "save 21 99"}, {"step 22 2", NULL}};
-    for (size_t i = 0; i < 6; ++i) {
-        const int replace = i >= 3, ahead = i == 1 || i == 4;
-        if (ahead) setenv("MDIST_DATA_PREFETCH_ON_DEVICE", "true", 1);
-        Job job;
-        begin(&job, 3, 1, "1", i % 2 == 0 ? "tcp" : "auto");
-        job.keeps_size = replace;
-        for (uint32_t k = 0; k < 3; ++k) start(&job, k < 2 ? die[i % 3][k] : NULL);
-        finish(&job);
-        expect(&job, result, i % 3 == 2 ? 1 : 2);
-        unsetenv("MDIST_DATA_PREFETCH_ON_DEVICE");
-    }
-    unsetenv("TEST_FUNCTION");
-}
-
-/// A function that looks at the worker is found out when workers differ.
-static void datasets_that_depend_on_workers_are_refused(void **state) {
-    (void)state;
-    setenv("TEST_FUNCTION", "by worker", 1);
-    Job job;
-    begin(&job, 2, 2, "1", "tcp");
-    for (uint32_t i = 0; i < 2; ++i) start(&job, NULL);
-    finish(&job);
-    for (uint32_t i = 0; i < 2; ++i) {
-        const char *const text = job.workers[i].text;
-        print_message("%s", text);
-        assert_non_null(strstr(text, "MISMATCH different_calls"));
-        assert_non_null(strstr(text, "for replica 0 the dataset range(160 numbers from 0, step 1)"));
-        assert_non_null(strstr(text, "shard(8, 1)"));
-    }
-    unsetenv("TEST_FUNCTION");
 }
 
 static void gradients_go_on(void **state) {
@@ -274,10 +86,7 @@ static void all_but_one_are_lost_where_all_is_mirrored(void **state) {
     setenv("TEST_MIRRORED", "1", 1);
     char result[64];
     Job job;
-    begin(&job, 1, 1, "1", "tcp");
-    start(&job, NULL);
-    finish(&job);
-    take_result(&job, result);
+    run_undisturbed(&job, 1, result);
     for (int shm = 0; shm < 2; ++shm) {
         begin(&job, 4, 1, "1", shm ? "auto" : "tcp");
         for (uint32_t i = 0; i < 4; ++i) start(&job, i < 3 ? "step 7 99" : NULL);
@@ -301,10 +110,7 @@ static void one_is_lost_before_it_sends_a_commit(void **state) {
         if (mirrored) setenv("TEST_MIRRORED", "1", 1);
         char result[64];
         Job job;
-        begin(&job, 1, 1, "1", "tcp");
-        start(&job, NULL);
-        finish(&job);
-        take_result(&job, result);
+        run_undisturbed(&job, 1, result);
         begin(&job, 3, 1, "2", "tcp");
         job.keeps_size = job.none_fails = 1;
         static const char *const die[] = {"step 7 0", "ship 0 99", NULL};
@@ -343,63 +149,13 @@ static void two_losses_with_a_commit_between(void **state) {
     run_with(4, die, 2, "1", "tcp", 1);
 }
 
-static uint64_t reads_of(const Worker *worker) {
-    const char *const told = strstr(worker->text, "reads ");
-    assert_non_null(told);
-    return strtoull(told + strlen("reads "), NULL, 10);
-}
-
-/// A survivor takes what it has kept of its input. With another number of bytes, or none, it reads again, and has the
-/// same result.
-static void survivors_go_back_in_their_input(void **state) {
-    (void)state;
-    Job job;
-    begin(&job, 2, 1, "1", "tcp");
-    for (uint32_t i = 0; i < 2; ++i) start(&job, NULL);
-    finish(&job);
-    const uint64_t once = reads_of(&job.workers[0]);
-    assert_int_equal(reads_of(&job.workers[1]), once);
-    static const char *const limits[] = {NULL, "0", "150"}; // an element has 104 bytes
-    for (size_t i = 0; i < 6; ++i) {
-        const char *const limit = limits[i % 3];
-        const int ahead = i >= 3;
-        if (limit != NULL) setenv("MDIST_ELASTIC_REWIND_BYTES", limit, 1);
-        if (ahead) setenv("MDIST_DATA_PREFETCH_ON_DEVICE", "true", 1);
-        begin(&job, 3, 1, "1", "tcp");
-        start(&job, "step 8 0"); // the last commit is of step 6
-        start(&job, "step 16 99");
-        start(&job, NULL);
-        finish(&job);
-        expect(&job, undisturbed, 2);
-        const uint64_t read = reads_of(&job.workers[2]);
-        if (limit == NULL && !ahead) assert_int_equal(read, once);
-        if (limit == NULL && ahead) assert_in_range(read, once, once + 8 * 13); // one element for each of its replicas
-        if (limit != NULL) assert_true(read > once + 8 * 13);
-        unsetenv("MDIST_ELASTIC_REWIND_BYTES");
-        unsetenv("MDIST_DATA_PREFETCH_ON_DEVICE");
-    }
-}
-
-static void await_begin(const Worker *worker) {
-    char line[6];
-    for (size_t got = 0; got < sizeof line;) {
-        const ssize_t more = read(worker->out, line + got, sizeof line - got);
-        assert_true(more > 0 || errno == EINTR);
-        got += more > 0 ? (size_t)more : 0;
-    }
-    assert_memory_equal(line, "begun\n", sizeof line);
-}
-
 /// The others go on without a worker that is stopped for too long. When it runs again, it has no say any more.
 static void a_frozen_worker_is_left_behind(void **state) {
     (void)state;
     setenv("TEST_STEPS", "90", 1);
     char result[64];
     Job job;
-    begin(&job, 2, 1, "1", "tcp");
-    for (uint32_t i = 0; i < 2; ++i) start(&job, NULL);
-    finish(&job);
-    take_result(&job, result);
+    run_undisturbed(&job, 2, result);
     for (int shm = 0; shm < 2; ++shm) {
         begin(&job, 3, 1, "1", shm ? "auto" : "tcp");
         mdist_store_destroy(job.store); // one with a shorter limit
@@ -591,10 +347,7 @@ static void random_kills_change_nothing(void **state) {
     setenv("TEST_STEPS", "90", 1);
     Job job;
     char result[64];
-    begin(&job, 2, 1, "1", "tcp");
-    for (uint32_t i = 0; i < 2; ++i) start(&job, NULL);
-    finish(&job);
-    take_result(&job, result);
+    run_undisturbed(&job, 2, result);
     for (uint64_t run = 0; run < runs; ++run) {
         if (count != NULL) print_message("begins seed %" PRIu64 "\n", seed + run);
         disturb(seed + run, result);
@@ -603,15 +356,11 @@ static void random_kills_change_nothing(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1 && strcmp(argv[1], "worker") == 0) return elastic_training();
-    self = argv[0];
+    if (is_worker(argc, argv)) return elastic_training();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workers_of_any_number_have_the_same_result),
         cmocka_unit_test(the_others_go_on_when_one_is_killed),
         cmocka_unit_test(a_newcomer_takes_the_place),
-        cmocka_unit_test(survivors_go_back_in_their_input),
-        cmocka_unit_test(datasets_of_replicas_go_on),
-        cmocka_unit_test(datasets_that_depend_on_workers_are_refused),
         cmocka_unit_test(gradients_go_on),
         cmocka_unit_test(handles_of_an_old_generation_are_refused),
         cmocka_unit_test(two_losses_at_once_need_two_copies),
@@ -628,6 +377,5 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_job_of_fixed_size_refuses),
     };
     if (getenv("MDIST_TEST_SEED") != NULL) cmocka_set_test_filter("random*");
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

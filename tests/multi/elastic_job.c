@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elastic_job.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *self; // this program
+
+int is_worker(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "worker") == 0) return 1;
+    self = argv[0];
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return 0;
+}
+
+static void set_number(const char *name, uint64_t number) {
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, number);
+    setenv(name, text, 1);
+}
+
+void begin(Job *job, uint32_t size, uint32_t least, const char *copies, const char *link) {
+    memset(job, 0, sizeof *job);
+    job->size = size;
+    setenv("MDIST_ELASTIC_REPLICAS", "8", 1);
+    set_number("MDIST_ELASTIC_MIN_WORKERS", least);
+    set_number("MDIST_ELASTIC_MAX_WORKERS", size);
+    setenv("MDIST_ELASTIC_WAIT", "30s", 1);
+    setenv("MDIST_ELASTIC_COPIES", copies, 1);
+    setenv("MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT", "10", 1);
+    setenv("MDIST_COMMUNICATION_IMPLEMENTATION", link, 1);
+    setenv("MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT", "10s", 1);
+    setenv("MDIST_COMMUNICATION_JOIN_TIMEOUT", "60s", 1);
+    mdist_error_t *error = NULL;
+    OK(mdist_store_create_elastic("127.0.0.1:0", NULL, "elastic", NULL, &job->store, &error));
+    OK(mdist_store_address(job->store, job->address, sizeof job->address, NULL, &error));
+}
+
+void start(Job *job, const char *die) {
+    Worker *const worker = &job->workers[job->count];
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    worker->id = 1000 + job->count;
+    worker->out = ends[0];
+    worker->pid = fork();
+    assert_true(worker->pid >= 0);
+    if (worker->pid == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        setenv("MDIST_BOOTSTRAP", "env", 1);
+        setenv("MDIST_STORE", job->address, 1);
+        setenv("MDIST_STORE_OWNER", "launcher", 1);
+        setenv("MDIST_JOB_ID", "elastic", 1);
+        set_number("MDIST_RANK", job->count % job->size);
+        set_number("MDIST_SIZE", job->size > 1 ? job->size : 2); // one worker needs the store, too
+        set_number("MDIST_WORKER_ID", worker->id);
+        if (die != NULL) setenv("TEST_DIE", die, 1);
+        if (job->keeps_size) set_number("TEST_WANTED", job->size);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl(self, self, "worker", (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    ++job->count;
+}
+
+void await_begin(const Worker *worker) {
+    char line[6];
+    for (size_t got = 0; got < sizeof line;) {
+        const ssize_t more = read(worker->out, line + got, sizeof line - got);
+        assert_true(more > 0 || errno == EINTR);
+        got += more > 0 ? (size_t)more : 0;
+    }
+    assert_memory_equal(line, "begun\n", sizeof line);
+}
+
+static void read_text(Worker *worker) {
+    size_t used = 0;
+    ssize_t got;
+    while ((got = read(worker->out, worker->text + used, sizeof worker->text - 1 - used)) > 0 ||
+           (got < 0 && errno == EINTR))
+        used += got > 0 ? (size_t)got : 0;
+    close(worker->out);
+}
+
+int reap(Job *job, pid_t pid) {
+    int status = 0;
+    pid = waitpid(pid, &status, 0);
+    if (pid < 0) return 0;
+    for (uint32_t i = 0; i < job->count; ++i) {
+        Worker *const worker = &job->workers[i];
+        if (worker->pid != pid) continue;
+        worker->ended = 1;
+        worker->status = status;
+        mdist_store_worker_ended(job->store, worker->id, NULL);
+        read_text(worker);
+        if (job->keeps_size && WIFSIGNALED(status)) start(job, NULL);
+        if (job->none_fails && WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+            job->keeps_size = 0;
+            for (uint32_t k = 0; k < job->count; ++k)
+                if (!job->workers[k].ended) kill(job->workers[k].pid, SIGKILL);
+        }
+        break;
+    }
+    return 1;
+}
+
+void finish(Job *job) {
+    while (reap(job, -1)) continue;
+    mdist_store_destroy(job->store);
+}
+
+void expect(const Job *job, const char *result, uint32_t killed) {
+    uint32_t dead = 0;
+    for (uint32_t i = 0; i < job->count; ++i) {
+        const Worker *const worker = &job->workers[i];
+        if (WIFSIGNALED(worker->status)) {
+            ++dead;
+            continue;
+        }
+        const char *const printed = strstr(worker->text, "result ");
+        if (printed == NULL || strncmp(printed, result, strlen(result)) != 0 || worker->status != 0) {
+            print_error("worker %" PRIu32 " ended with status %d; wanted %s, it said:\n%s\n", i, worker->status, result,
+                        worker->text);
+            fail();
+        }
+    }
+    assert_int_equal(dead, killed);
+}
+
+void run_undisturbed(Job *job, uint32_t size, char result[64]) {
+    begin(job, size, 1, "1", "tcp");
+    for (uint32_t i = 0; i < size; ++i) start(job, NULL);
+    finish(job);
+    const char *const printed = strstr(job->workers[0].text, "result ");
+    if (printed == NULL) print_error("worker 0 said:\n%s\n", job->workers[0].text);
+    assert_non_null(printed);
+    memcpy(result, printed, 23);
+    result[23] = '\0';
+    expect(job, result, 0);
+}
