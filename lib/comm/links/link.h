@@ -28,6 +28,11 @@ class Pollable;
 
 class Link {
   public:
+    struct Message {
+        const void *data = nullptr;
+        std::size_t bytes = 0;
+    };
+
     virtual ~Link() = default;
     /// For waiting for several links at once; nullptr if this link can only be waited for alone.
     virtual Pollable *pollable() { return nullptr; }
@@ -41,6 +46,18 @@ class Link {
     /// operation off.
     virtual void send(uint32_t peer, uint64_t tag, const void *data, std::size_t bytes, Pending &pending) = 0;
     virtual void receive(uint32_t peer, uint64_t tag, void *data, std::size_t bytes, Pending &pending) = 0;
+
+    /// Sends one message or two to `peer` (the second is left out if its data is nullptr) without a wait: if nothing
+    /// posted before is unsent, and there is room for both. Then their memory is free at once. Otherwise returns false,
+    /// and has done nothing.
+    virtual bool send_now(uint32_t /*peer*/, uint64_t /*tag*/, const Message & /*first*/,
+                          const Message & /*second*/) {
+        return false;
+    }
+    /// Receives without a wait, if nothing is posted and the whole message is there. Otherwise returns false.
+    virtual bool receive_now(uint32_t /*peer*/, uint64_t /*tag*/, void * /*data*/, std::size_t /*bytes*/) {
+        return false;
+    }
 
     /// Moves what can be moved now. Throws PEER_LOST, naming the peer as worker, if operations wait for a peer that is
     /// gone. Throws INTERNAL if tags or lengths disagree.

@@ -31,6 +31,13 @@ class Routed final : public Link {
     void receive(uint32_t peer, uint64_t tag, void *data, std::size_t bytes, Pending &pending) override {
         link(peer, bytes).receive(peer, tag, data, bytes, pending);
     }
+    bool send_now(uint32_t peer, uint64_t tag, const Message &first, const Message &second) override {
+        Link &of_first = link(peer, first.bytes);
+        return &of_first == &link(peer, second.bytes) && of_first.send_now(peer, tag, first, second);
+    }
+    bool receive_now(uint32_t peer, uint64_t tag, void *data, std::size_t bytes) override {
+        return link(peer, bytes).receive_now(peer, tag, data, bytes);
+    }
 
     void progress() override {
         for (const auto &link : links_) link->progress();

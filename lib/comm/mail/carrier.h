@@ -71,6 +71,8 @@ class Carrier {
     Carrier(Link &link, Desk &desk);
 
     void send(uint32_t worker, const MailSlip &slip);
+    /// Sends a message of at most kSmallBytes, if that needs no wait. Otherwise returns false; then call send_copy().
+    bool send_now(uint32_t worker, const MailKey &key, const MailForm &form, const char *data);
     /// Copies the message, of at most kSmallBytes.
     void send_copy(uint32_t worker, const MailKey &key, const MailForm &form, const char *data);
     /// The bytes stay where they are until Desk::sent().

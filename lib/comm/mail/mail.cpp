@@ -50,7 +50,29 @@ void Mail::set_workers(Workers &workers) {
     workers_->membership().when_told([this](uint32_t worker, const std::string &notice) { told(worker, notice); });
 }
 
+/// Sends a small message to another worker, if that needs no wait. Then the post is over, and was never counted.
+/// Otherwise returns false, and has done nothing.
+bool Mail::send_now(Post &post) {
+    const MailKey &key = post.key;
+    if (!post.is_send || is_local(key.to) || post.form.bytes() > Carrier::kSmallBytes) return false;
+    const Noticing noticing{*this};
+    const Lock lock(mutex_);
+    group_.require_ready();
+    Pair &between = pair(key.from, key.to);
+    if (between.may_send == 0) return false;
+    require_here(post);
+    if (!carrier_->send_now(spans_.worker_of(key.to), key, post.form, post.data)) return false;
+    --between.may_send;
+    post.over.store(true, std::memory_order_release);
+    return true;
+}
+
 void Mail::start(Post &post) {
+    if (!send_now(post)) enter(post);
+}
+
+/// Puts the post where the other side finds it. The thread that calls it for a blocking one waits next.
+void Mail::enter(Post &post) {
     const Noticing noticing{*this};
     Lock lock(mutex_);
     group_.require_ready();

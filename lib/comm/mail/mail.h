@@ -132,6 +132,8 @@ class Mail final : public Carrier::Desk {
     static constexpr uint32_t kThread = UINT32_MAX;
 
     // mail.cpp: matching
+    bool send_now(Post &post);
+    void enter(Post &post);
     void post_send(Post &post, Lock &lock);
     void post_receive(Post &post, Lock &lock);
     void take(Messages::iterator message, Post &receive, Lock &lock);
@@ -159,7 +161,7 @@ class Mail final : public Carrier::Desk {
     void fail_late(const Post &post) noexcept;
     bool carry_a_while(const Post &post, uint64_t left_ns);
     void carry_now(Lock &lock, uint32_t whom, uint64_t sleep_ns);
-    void carry(Lock &lock);
+    void move(Lock &lock, uint64_t sleep_ns);
     void hand_on_carrying() noexcept;
     void leave_carrying() noexcept;
     void wake_waiters() noexcept;

@@ -27,8 +27,9 @@ Mail::Waiting::~Waiting() {
 }
 
 void Mail::call(Post &post) {
+    if (send_now(post)) return;
     Waiting waiting(*this);
-    start(post);
+    enter(post);
     if (!result(post)) wait(post, kNoDeadline, post.posted_ns, waiting);
 }
 
@@ -167,20 +168,14 @@ void Mail::carry_now(Lock &lock, uint32_t whom, uint64_t sleep_ns) {
     carries_for_ = whom;
     std::optional<Failure> trouble;
     try {
-        if (sleep_ns != 0) {
-            asleep_ = true;
-            lock.unlock();
-            carrier_->link().wait(sleep_ns);
-            lock.lock();
-            asleep_ = false;
-        }
-        carry(lock);
+        move(lock, sleep_ns);
+        while (carrier_->look()) move(lock, 0);
     } catch (const Failure &failure) {
         trouble.emplace(failure);
     } catch (const std::exception &) {
         trouble.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
     }
-    carrying_ = false;
+    asleep_ = carrying_ = false;
     if (sleep_ns == 0 && std::exchange(turned_away_, false)) hand_on_carrying();
     if (!trouble || !group_.ready()) return;
     lock.unlock();
@@ -188,16 +183,20 @@ void Mail::carry_now(Lock &lock, uint32_t whom, uint64_t sleep_ns) {
     lock.lock();
 }
 
-void Mail::carry(Lock &lock) {
+/// Sleeps until there is something to move, or for `sleep_ns`, and moves it, without the lock.
+void Mail::move(Lock &lock, uint64_t sleep_ns) {
     struct Unlocked {
         Lock &lock;
         explicit Unlocked(Lock &held) : lock(held) { lock.unlock(); }
         ~Unlocked() { lock.lock(); }
     };
-    do {
+    asleep_ = sleep_ns != 0;
+    {
         const Unlocked unlocked(lock);
+        if (sleep_ns != 0) carrier_->link().wait(sleep_ns);
         carrier_->progress();
-    } while (carrier_->look());
+    }
+    asleep_ = false;
 }
 
 /// Wakes those who found this thread carrying, and who sleep: it carries no more.
