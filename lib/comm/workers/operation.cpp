@@ -86,6 +86,8 @@ void WorkerOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
         bool announced = false;
         const bool awaited = rounds() != nullptr && somebody_waits();
         do {
+            // What a worker sent before it ended is here by now. It may say why that worker ended.
+            if (workers_.membership().failed() && schedule.advance()) return;
             const uint64_t left_ns = check(begin, long_wait);
             if (!announced && (awaited || timeout_ns_ - left_ns >= long_ns)) {
                 workers_.announce();

@@ -33,6 +33,21 @@ std::optional<Failure> failure_of(Job &job, CallKind kind, FunctionRef<std::stri
     }
 }
 
+/// Returns the results of all workers, which must be equal if there is a `rule`.
+std::vector<std::string> gathered(Job &job, const Call &call, FunctionRef<std::string()> part, const char *rule) {
+    std::string mine;
+    std::optional<Failure> failed = failure_of(job, call.kind, part, mine);
+    const Turn turn(job, call.kind->name(), kInStep);
+    // Asked for once: a worker that knows the outcome may end, and the job with it, before this one has compared.
+    const Workers *const others = job.other_workers(); // nullptr: alone in an elastic job
+    std::vector<std::string> all = Consensus(job, call, 0).gather("", [&] {
+        if (!failed) return std::move(mine);
+        throw others == nullptr ? std::move(*failed) : std::move(*failed).about(others->name(job.worker()));
+    });
+    if (rule != nullptr && others != nullptr) require_same_texts(*others, all, rule);
+    return all;
+}
+
 } // namespace
 
 void require_input_place(Job &job, CallKind kind) {
@@ -40,14 +55,11 @@ void require_input_place(Job &job, CallKind kind) {
 }
 
 std::vector<std::string> on_all_workers(Job &job, const Call &call, FunctionRef<std::string()> part) {
-    std::string mine;
-    std::optional<Failure> failed = failure_of(job, call.kind, part, mine);
-    const Turn turn(job, call.kind->name(), kInStep);
-    return Consensus(job, call, 0).gather("", [&] {
-        if (failed && job.other_workers() == nullptr) throw std::move(*failed); // alone in an elastic job
-        if (failed) throw std::move(*failed).about(job.other_workers()->name(job.worker()));
-        return std::move(mine);
-    });
+    return gathered(job, call, part, nullptr);
+}
+
+void alike_on_all_workers(Job &job, const Call &call, FunctionRef<std::string()> part) {
+    gathered(job, call, part, "all workers must distribute in the same way");
 }
 
 void ElementAgreement::require_place() {

@@ -24,6 +24,9 @@ void require_input_place(Job &job, CallKind kind);
 /// same on all workers, or the job ends.
 std::vector<std::string> on_all_workers(Job &job, const Call &call, FunctionRef<std::string()> part);
 
+/// The same, and throws MISMATCH on all workers unless the results are equal; see require_same_texts().
+void alike_on_all_workers(Job &job, const Call &call, FunctionRef<std::string()> part);
+
 class ElementAgreement final : public Agreement {
   public:
     /// Stands for iterator number `iterator` of distributed dataset number `dataset`. Both numbers are the same on all
