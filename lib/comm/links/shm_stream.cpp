@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace mdist {
 namespace {
@@ -17,6 +18,9 @@ constexpr uint64_t kStride = 32768;
 /// Short messages one after another move a counter once: each move takes the counter's line, and the last line of the
 /// ring, away from a mate that looks at them.
 constexpr uint64_t kTogether = 4096;
+constexpr uint64_t kLine = 64;
+/// So many bytes are asked for before they are needed, since a line of memory takes long from one core to another.
+constexpr uint64_t kSoon = 1152;
 
 } // namespace
 
@@ -24,6 +28,7 @@ ShmStream::ShmStream(const ShmMates &mates, ShmBell &bell, uint32_t mate, uint32
     : mates_(mates),
       bell_(bell),
       mate_(mate),
+      closed_(mates.of(mate).closed),
       ring_bytes_(mates.layout().sizes().ring_bytes),
       ring_at_(mates.layout().ring(mate, channel)),
       theirs_(*reinterpret_cast<const ShmLane *>(mates.of(mate, mates.layout().lane(mates.rank(), channel)))),
@@ -67,7 +72,7 @@ bool ShmStream::receive_now(uint64_t tag, void *data, std::size_t bytes) {
 
 void ShmStream::progress() {
     if (!busy()) return;
-    const bool lost = gone_ || bell_.closed(mate_); // look first: it may have sent everything before
+    const bool lost = gone_ || closed_.load(std::memory_order_acquire) != 0; // look first: it may have sent everything before
     push();
     pull();
     if (!lost || !busy()) return;
@@ -83,7 +88,7 @@ void ShmStream::forget() noexcept {
 ShmStream::Watch ShmStream::watch() const {
     Watch watch;
     watch.lane_ = &theirs_;
-    watch.bell_ = &bell_;
+    watch.closed_ = &closed_;
     watch.mate_ = mate_;
     watch.read_ = read_;
     watch.seen_read_ = seen_read_;
@@ -104,7 +109,7 @@ void ShmStream::back(uint64_t bytes) {
 /// Copies into the ring, wrapping around its end. The caller has checked that there is room.
 void ShmStream::put(const void *data, uint64_t bytes) {
     if (bytes == 0) return;
-    const uint64_t at = written_ % ring_bytes_;
+    const uint64_t at = place(written_);
     const uint64_t first = std::min(bytes, ring_bytes_ - at);
     if (at + first > backed_) back(at + first);
     std::memcpy(to_ring_ + at, data, first);
@@ -114,25 +119,26 @@ void ShmStream::put(const void *data, uint64_t bytes) {
 
 /// Shows the mate what has been put into the ring since the last time.
 void ShmStream::tell_written() {
-    const uint64_t news = written_ - told_written_;
+    const uint64_t before = std::exchange(told_written_, written_), news = written_ - before;
     if (news == 0) return;
-    told_written_ = written_;
     if (news > ShmLane::kRecent) {
         ours_.publish(written_);
     } else {
         char last[ShmLane::kRecent] = {};
-        const uint64_t bytes = std::min<uint64_t>(written_, sizeof last), at = (written_ - bytes) % ring_bytes_;
+        const uint64_t bytes = std::min<uint64_t>(written_, sizeof last), at = place(written_ - bytes);
         const uint64_t first = std::min(bytes, ring_bytes_ - at);
         char *const to = last + sizeof last - bytes;
         std::memcpy(to, to_ring_ + at, first);
         if (first < bytes) std::memcpy(to + first, to_ring_, bytes - first);
-        ours_.publish(written_, last);
+        ours_.publish(before, written_, last);
     }
     bell_.ring();
+    for (uint64_t at = written_; at < written_ + kSoon; at += kLine) __builtin_prefetch(to_ring_ + place(at), 1);
 }
 
+/// Shows the mate what has been taken from its ring. A small part of the ring can wait.
 void ShmStream::tell_read() {
-    if (told_read_ == read_) return;
+    if (read_ - told_read_ < std::min(kTogether, ring_bytes_ / 4)) return;
     ours_.read.store(told_read_ = read_, std::memory_order_seq_cst);
     bell_.ring();
 }
@@ -146,7 +152,7 @@ void ShmStream::get(void *data, uint64_t bytes) {
         read_ += bytes;
         return;
     }
-    const uint64_t at = read_ % ring_bytes_;
+    const uint64_t at = place(read_);
     const uint64_t first = std::min(bytes, ring_bytes_ - at);
     std::memcpy(data, from_ring_ + at, first);
     if (first < bytes) std::memcpy(static_cast<char *>(data) + first, from_ring_, bytes - first);
@@ -178,6 +184,9 @@ uint64_t ShmStream::bytes_there(uint64_t wanted) {
     const uint64_t there = seen_written_ - read_;
     if (there > ring_bytes_)
         throw bad_message(mates_.job_rank(mate_), "a write count that exceeds the room in its buffer");
+    if (!has_recent_)
+        for (uint64_t at = read_; at < std::min(seen_written_, read_ + kSoon); at += kLine)
+            __builtin_prefetch(from_ring_ + place(at));
     return there;
 }
 
@@ -214,21 +223,20 @@ void ShmStream::pull() {
             if (!front.framed) wanted += sizeof(Frame);
             uint64_t there = bytes_there(wanted);
             if (!front.framed) {
-                if (there < sizeof(Frame)) return tell_read();
+                if (there < sizeof(Frame)) return;
                 get_frame(front.frame);
                 there -= sizeof(Frame);
                 front.framed = true;
             } else if (there == 0) {
-                return tell_read();
+                return;
             }
             const uint64_t bytes = std::min({there, front.frame.bytes - front.moved, kStride});
             get(front.data + front.moved, bytes);
             front.moved += bytes;
-            if (read_ - told_read_ >= kTogether) tell_read();
+            tell_read();
         } while (front.moved < front.frame.bytes);
         --front.pending->count;
     }
-    tell_read();
 }
 
 } // namespace mdist

@@ -36,15 +36,16 @@ class ShmStream {
     class Watch {
       public:
         bool stirs() const noexcept {
-            return has_room_ || (receives_ && lane_->count() != read_) || bell_->closed(mate_) ||
-                   (sends_ && lane_->read.load(std::memory_order_seq_cst) != seen_read_);
+            return has_room_ || (receives_ && lane_->count() != read_) ||
+                   (sends_ && lane_->read.load(std::memory_order_seq_cst) != seen_read_) ||
+                   closed_->load(std::memory_order_acquire) != 0;
         }
         uint32_t mate() const { return mate_; }
 
       private:
         friend class ShmStream;
         const ShmLane *lane_;
-        const ShmBell *bell_;
+        const std::atomic<uint32_t> *closed_;
         uint64_t read_, seen_read_;
         uint32_t mate_;
         bool sends_, receives_, has_room_;
@@ -65,6 +66,7 @@ class ShmStream {
         bool framed = false; // the frame has been transferred
     };
 
+    uint64_t place(uint64_t count) const { return count & (ring_bytes_ - 1); }
     uint64_t room(uint64_t wanted);
     uint64_t bytes_there(uint64_t wanted);
     void push();
@@ -79,6 +81,7 @@ class ShmStream {
     const ShmMates &mates_;
     ShmBell &bell_;
     const uint32_t mate_;
+    const std::atomic<uint32_t> &closed_; // the mate takes part in nothing any more
     const uint64_t ring_bytes_;
     const std::size_t ring_at_; // in this worker's segment
     const ShmLane &theirs_;     // the mate's counters

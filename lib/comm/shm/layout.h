@@ -21,7 +21,7 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t
 /// Sizes of the parts. The same on all workers of the job, except for the arena.
 struct ShmSizes {
     uint64_t workers = 0;
-    uint64_t ring_bytes = 0;  // for each mate
+    uint64_t ring_bytes = 0;  // for each mate; a power of two
     uint64_t small_bytes = 0; // payload of a small operation
     uint64_t stage_bytes = 0; // one chunk of a large operation
     uint64_t arena_bytes = 0; // address space for memory that is given out
@@ -45,14 +45,15 @@ struct ShmLane {
 
     uint64_t count() const noexcept { return written.load(std::memory_order_seq_cst) / 4; }
     void publish(uint64_t bytes) noexcept { written.store(4 * bytes, std::memory_order_seq_cst); }
-    /// With a copy of the last kRecent of them.
-    void publish(uint64_t bytes, const char *last) noexcept;
+    /// With a copy of the last kRecent of them. `before` is the number that was published before. It is not read from
+    /// here: the mate that looks at this line has it, and to get it back takes as long as to send it.
+    void publish(uint64_t before, uint64_t bytes, const char *last) noexcept;
     /// Returns how many bytes have been written, and whether it could copy the last of them.
     uint64_t look(char *last, bool &whole) const noexcept;
 };
 
-inline void ShmLane::publish(uint64_t bytes, const char *last) noexcept {
-    written.store(written.load(std::memory_order_relaxed) | 1, std::memory_order_relaxed);
+inline void ShmLane::publish(uint64_t before, uint64_t bytes, const char *last) noexcept {
+    written.store(4 * before + 1, std::memory_order_relaxed);
     for (std::size_t i = 0; i < kRecent / 8; ++i) {
         uint64_t word;
         std::memcpy(&word, last + 8 * i, 8);
