@@ -54,10 +54,13 @@ std::string exchange_random_messages(Board &board, uint32_t rank, uint32_t count
         for (uint32_t peer = 0; peer < link.parties(); ++peer) {
             for (uint32_t i = 0; i < batch && peer != rank; ++i) {
                 sent.emplace_back(rank, peer, number + i);
-                link.send(peer, number + i, sent.back().bytes.data(), sent.back().bytes.size(), pending);
+                const Link::Message message = {sent.back().bytes.data(), sent.back().bytes.size()};
+                if (engine() % 2 == 0 || !link.send_now(peer, number + i, message, {}))
+                    link.send(peer, number + i, message.data, message.bytes, pending);
                 expected.emplace_back(peer, rank, number + i);
                 got.emplace_back(expected.back().bytes.size());
-                link.receive(peer, number + i, got.back().data(), got.back().size(), pending);
+                if (engine() % 2 == 0 || !link.receive_now(peer, number + i, got.back().data(), got.back().size()))
+                    link.receive(peer, number + i, got.back().data(), got.back().size(), pending);
                 if (engine() % 3 == 0) link.progress();
             }
         }
@@ -103,7 +106,8 @@ std::string outcome_of_waiting(Link &link, uint32_t peer) {
 }
 
 /// One worker sends short messages as fast as it can, the other one takes each as soon as it is there. So what stands
-/// beside the counter changes while the mate reads it, and many messages are only in the ring.
+/// beside the counter changes while the mate reads it, and many messages are only in the ring. Every third message
+/// comes in two parts, sent at once.
 std::string stream_short_messages(Board &board, uint32_t rank, uint32_t count) {
     End end(board, rank);
     Link &link = *end.link;
@@ -112,11 +116,17 @@ std::string stream_short_messages(Board &board, uint32_t rank, uint32_t count) {
         const std::size_t length = number * 7 % 61;
         const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(number + i * (number % 251)); };
         Pending pending;
+        const std::size_t first = number % 3 == 0 ? length / 2 : length;
         if (rank == 0) {
             for (std::size_t i = 0; i < length; ++i) bytes[i] = byte(i);
-            link.send(1, number, bytes, length, pending);
+            const Link::Message rest = first < length ? Link::Message{bytes + first, length - first} : Link::Message();
+            if (!link.send_now(1, number, {bytes, first}, rest)) {
+                link.send(1, number, bytes, first, pending);
+                if (first < length) link.send(1, number, rest.data, rest.bytes, pending);
+            }
         } else {
-            link.receive(0, number, bytes, length, pending);
+            link.receive(0, number, bytes, first, pending);
+            if (first < length) link.receive(0, number, bytes + first, length - first, pending);
         }
         for (link.progress(); !pending.done(); link.progress()) link.wait(1'000'000'000);
         for (std::size_t i = 0; rank == 1 && i < length; ++i)
