@@ -113,8 +113,8 @@ MDIST_API mdist_status_t mdist_replica_copy(mdist_replica_t *replica, const mdis
  *
  * Nothing in the body has happened before the graph is launched. Therefore anything that would wait there fails with
  * MDIST_ERR_WRONG_CONTEXT, reason `recording`: copies from and to the host, merges, another stream, another graph. So
- * do collectives of groups, and reductions that NCCL does not have. In that case, and if the body fails on some
- * replica, nothing is recorded or done on any, and the run fails.
+ * do barriers, messages, collectives of memory of the host or of a group, and reductions that NCCL does not have. In
+ * that case, and if the body fails on some replica, nothing is recorded or done on any, and the run fails.
  * @param key   any number; each replica has one graph for each key
  * @param body  puts work on the stream, and waits for the collectives that it starts. Returns 0, or any other number to
  *              fail, which mdist_error_native then gives. NULL: forgets the graph

@@ -77,6 +77,7 @@ mdist_status_t message_guard(const char *function, bool sends, mdist_replica_t *
         need_no_group_in_message(options);
         const uint64_t timeout_ns = timeout_of(self.job(), options);
         self.require_concurrent(function);
+        if (Gpu *const gpu = self.device().gpu()) gpu->replica_stream().require_running(function);
         check_message(*buffer, self, other, sends ? "to" : "from");
         const MailKey key = {sends ? self.id() : other, sends ? other : self.id(), tag, self.run->number};
         body(self, gpu_with(self, *buffer), key, timeout_ns != 0 ? timeout_ns : self.job().group().timeout());

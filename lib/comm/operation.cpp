@@ -39,9 +39,10 @@ Operation::Operation(Executors &executors, uint32_t party, const Call &call, uin
       parts_(copy_parts(call)),
       call_(call),
       by_(call.by != nullptr ? call.by->shared_from_this() : nullptr) {
-    if (call.inputs == nullptr) return;
-    call_.inputs = buffers_.data();
-    call_.outputs = buffers_.data() + call.buffer_count;
+    if (call.inputs != nullptr) {
+        call_.inputs = buffers_.data();
+        call_.outputs = buffers_.data() + call.buffer_count;
+    }
     if (call.input_parts != nullptr) {
         call_.input_parts = parts_.data();
         call_.output_parts = parts_.data() + call.buffer_count * call.part_count;

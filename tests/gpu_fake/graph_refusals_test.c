@@ -9,7 +9,7 @@ static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments
     return 0;
 }
 
-enum { SPOILING = 6 }; // calls that spoil the recording; one more is refused and does not
+enum { SPOILING = 10 }; // calls that spoil the recording; one more is refused and does not
 
 static mdist_call_options_t in_group = {.struct_size = sizeof in_group};
 static mdist_reduce_op_t op;
@@ -25,11 +25,21 @@ static mdist_status_t operate(mdist_replica_t *replica, const World *world, mdis
     return mdist_all_reduce(replica, op, &buffer, &buffer, 1, NULL, error);
 }
 
+static mdist_status_t reduce_on_host(mdist_replica_t *replica, mdist_work_t **started, mdist_error_t **error) {
+    float one = 1;
+    const mdist_buffer_t buffer = {&one, 1, MDIST_FLOAT32, 0};
+    if (started == NULL) return mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, error);
+    return mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, started, NULL, error);
+}
+
 /// Makes every call that would have to wait for recorded work, which has not run, and collectives of a group, which are
 /// not recorded.
 static int32_t wait_in_vain(mdist_replica_t *replica, void *user_data) {
     World *const world = user_data;
     mdist_error_t *error = NULL;
+    mdist_work_t *work = NULL;
+    float one = 1;
+    const mdist_buffer_t number = {&one, 1, MDIST_FLOAT32, 0};
     const mdist_status_t refused = MDIST_ERR_WRONG_CONTEXT;
     if (add_ones(replica, world) != 0) return 1;
     switch (world->calls++) {
@@ -54,6 +64,18 @@ static int32_t wait_in_vain(mdist_replica_t *replica, void *user_data) {
             note(&world->note, refused, operate(replica, world, &error), &error, "an operator");
             break;
         case 6:
+            note(&world->note, refused, reduce_on_host(replica, NULL, &error), &error, "memory of the host");
+            break;
+        case 7:
+            note(&world->note, refused, reduce_on_host(replica, &work, &error), &error, "the same, started");
+            break;
+        case 8:
+            note(&world->note, refused, mdist_barrier(replica, NULL, &error), &error, "a barrier");
+            break;
+        case 9:
+            note(&world->note, refused, mdist_send(replica, 0, 0, &number, NULL, &error), &error, "a message");
+            break;
+        case SPOILING:
             note(&world->note, refused, mdist_merge_call(replica, merge, world, NULL, 0, NULL, 0, NULL, &error), &error,
                  "a merge");
             break;

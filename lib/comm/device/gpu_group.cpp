@@ -55,7 +55,10 @@ GpuGroup::GpuGroup(std::vector<Gpu *> gpus) : lanes_(std::move(gpus)), ordered_(
 GpuGroup::~GpuGroup() = default;
 
 bool GpuGroup::holds(uint32_t party, const Call &call) const {
-    if (call.inputs == nullptr || !lies_on(gpu(party), call)) return false;
+    if (call.inputs == nullptr || !lies_on(gpu(party), call)) {
+        gpu(party).replica_stream().require_running("a barrier, or a collective of memory of the host,");
+        return false;
+    }
     if (call.by != nullptr)
         gpu(party).replica_stream().require_running("an operator of the program, which runs on the host,");
     if (gpu(party).recording() && nccl_ && nccl_->has_peers() && !Nccl::takes(call))

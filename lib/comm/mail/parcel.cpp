@@ -28,7 +28,6 @@ Parcel::Parcel(Mail &mail, Gpu *gpu, bool sends, uint32_t party, const MailKey &
       post_(sends, party, key, at(host_, buffer), timeout_ns) {
     post_.started = started;
     if (!host_) return;
-    gpu_->replica_stream().require_running(post_.function());
     if (sends)
         gpu_->copy_out(host_.get(), buffer.data, bytes_of(buffer));
     else
