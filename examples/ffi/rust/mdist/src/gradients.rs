@@ -12,8 +12,8 @@ use mdist_sys as sys;
 use crate::element::Element;
 use crate::error::{call, make, Error, Result, Status};
 use crate::replica::Replica;
-use crate::work::OwnedBuffers;
 use crate::tensor::{self, raw_tensor, TensorMut};
+use crate::work::OwnedBuffers;
 use crate::{Dtype, Op, Strategy, Variable};
 
 /// Type and shape of one gradient.

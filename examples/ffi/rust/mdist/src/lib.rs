@@ -75,9 +75,9 @@ mod prepared;
 mod replica;
 mod root;
 mod run;
-mod sources;
 #[cfg(doctest)]
 mod soundness;
+mod sources;
 mod steps;
 mod strategy;
 mod structure;
@@ -103,9 +103,7 @@ pub use error::{BoxError, Error, Result, Status, StepResult};
 pub use gpu::{copy_tensor, gpus, Gpus};
 pub use gradients::{Gradients, GradientsOptions, Like, Reduced, ReplicaGradients};
 pub use group::Group;
-pub use input::{
-    InputOptions, InputPipeline, ReplicationMode, ShardPolicy, Uneven, SHARD_HINT,
-};
+pub use input::{InputOptions, InputPipeline, ReplicationMode, ShardPolicy, Uneven, SHARD_HINT};
 pub use map::{Output, ROWS};
 pub use memory::Memory;
 pub use operator::{Operator, Registered};

@@ -122,7 +122,9 @@ impl<'run> Replica<'run> {
         let mut raw =
             raw_tensor::<u8>(Dtype::from_raw(sys::MDIST_DTYPE_NONE), ptr::null_mut(), &[]);
         // Safety: borrowed until the step returns, and self ends before; values never change.
-        call(|error| unsafe { sys::mdist_replica_argument(self.raw(), index, ptr::null(), &mut raw, error) })?;
+        call(|error| unsafe {
+            sys::mdist_replica_argument(self.raw(), index, ptr::null(), &mut raw, error)
+        })?;
         Ok(unsafe { Tensor::from_raw(raw) })
     }
 
@@ -138,7 +140,11 @@ impl<'run> Replica<'run> {
 
     /// Reduces the replicas' buffers into everybody's: `replica.all_reduce(Op::Sum, &mut
     /// gradients)`.
-    pub fn all_reduce<B: BuffersMut + ?Sized>(&self, op: impl Into<Op>, buffers: &mut B) -> Result<()> {
+    pub fn all_reduce<B: BuffersMut + ?Sized>(
+        &self,
+        op: impl Into<Op>,
+        buffers: &mut B,
+    ) -> Result<()> {
         let op = op.into();
         buffers.with(|raw| {
             let (buffers, count) = (raw.as_ptr(), raw.len());

@@ -68,7 +68,15 @@ impl Replica<'_> {
             outputs,
             |inputs, outputs, count, error| unsafe {
                 // Safety: exchange's.
-                sys::mdist_scatter(self.raw(), root, inputs, outputs, count, self.options(), error)
+                sys::mdist_scatter(
+                    self.raw(),
+                    root,
+                    inputs,
+                    outputs,
+                    count,
+                    self.options(),
+                    error,
+                )
             },
         )
     }

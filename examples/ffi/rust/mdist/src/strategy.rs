@@ -156,8 +156,10 @@ impl Strategy {
     pub fn broadcast_to<'a>(&self, tensor: impl Into<Tensor<'a>>) -> Result<Value> {
         let tensor = tensor.into();
         // Safety: the tensor is readable.
-        make(|out, error| unsafe { sys::mdist_strategy_broadcast(self.raw(), tensor.raw(), out, error) })
-            .map(Value::own)
+        make(|out, error| unsafe {
+            sys::mdist_strategy_broadcast(self.raw(), tensor.raw(), out, error)
+        })
+        .map(Value::own)
     }
 
     /// Reduces a value over replicas, and first over `axes` of each tensor if there are any, to a
@@ -198,8 +200,9 @@ impl Strategy {
         let operation = "mdist_strategy_reduce_to";
         if !destinations.is_empty() && destinations.len() != values.len() {
             let (values, destinations) = (values.len(), destinations.len());
-            let sentence =
-                format!("{values} values and {destinations} destinations; pass one destination per value");
+            let sentence = format!(
+                "{values} values and {destinations} destinations; pass one destination per value"
+            );
             return Err(Error::invalid(operation, sentence));
         }
         let names = destinations

@@ -103,10 +103,7 @@ impl Replica<'_> {
         path: &str,
         tensor: impl Into<Tensor<'a>>,
     ) -> Result<()> {
-        let (path, tensor) = (
-            c_string(path, "mdist_replica_set_result")?,
-            tensor.into(),
-        );
+        let (path, tensor) = (c_string(path, "mdist_replica_set_result")?, tensor.into());
         // Safety: a readable tensor, and text that outlives the call.
         call(|error| unsafe {
             let path = path.as_ptr();

@@ -267,7 +267,9 @@ pub(crate) fn checked_data<T: Element>(raw: &sys::mdist_tensor) -> Result<*mut T
         return Ok(std::ptr::NonNull::dangling().as_ptr());
     }
     if raw.data.is_null() {
-        return refuse("the tensor has no memory; lend gradients again after a regroup".to_string());
+        return refuse(
+            "the tensor has no memory; lend gradients again after a regroup".to_string(),
+        );
     }
     if raw.data as usize % std::mem::align_of::<T>() != 0 {
         return refuse(format!(

@@ -158,7 +158,13 @@ fn known() -> MutexGuard<'static, Vec<Known>> {
 
 /// The locks of all variables of a strategy.
 pub(crate) fn all_locks(of: Of) -> Vec<Arc<[Lock]>> {
-    let mine = |one: &Known| if one.of == of { one.locks.upgrade() } else { None };
+    let mine = |one: &Known| {
+        if one.of == of {
+            one.locks.upgrade()
+        } else {
+            None
+        }
+    };
     known().iter().filter_map(mine).collect()
 }
 

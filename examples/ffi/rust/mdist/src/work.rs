@@ -10,8 +10,8 @@ use std::time::Duration;
 use mdist_sys as sys;
 
 use crate::buffer::raw_buffer;
-use crate::element::Element;
 use crate::cause::catch;
+use crate::element::Element;
 use crate::error::{call, make, Result, Status};
 use crate::replica::{same_count, Replica};
 use crate::strategy::Op;
@@ -171,7 +171,11 @@ pub(crate) type Sides<'a> = (&'a [sys::mdist_buffer], &'a [sys::mdist_buffer]);
 
 impl Replica<'_> {
     /// [`Replica::all_reduce`], started: `wait` gives the buffers back, reduced.
-    pub fn all_reduce_start<B: OwnedBuffers>(&self, op: impl Into<Op>, buffers: B) -> Result<Work<'_, B>> {
+    pub fn all_reduce_start<B: OwnedBuffers>(
+        &self,
+        op: impl Into<Op>,
+        buffers: B,
+    ) -> Result<Work<'_, B>> {
         self.start_in_place(buffers, |raw, out, error| unsafe {
             let (buffers, count) = (raw.as_ptr(), raw.len());
             // Safety, here and below: the work that comes out owns the buffers.

@@ -139,7 +139,8 @@ fn the_library_is_told_what_an_error_says() {
     assert_eq!(says(error).as_deref(), Some(""));
 
     let run = strategy.begin(mdist::Run::new()).unwrap();
-    run.step(0, |_| Err("on a thread of its own".into())).unwrap();
+    run.step(0, |_| Err("on a thread of its own".into()))
+        .unwrap();
     let error = run.end().unwrap_err();
     assert_eq!(says(error).as_deref(), Some(": on a thread of its own"));
 }
