@@ -2,6 +2,7 @@
 // Elastic jobs of real processes. Each test runs a small training, kills workers at chosen places, and compares the
 // result with that of a training that was not disturbed.
 #include "elastic_job.h"
+#include "elastic_state.h"
 #include "elastic_training.h"
 
 #include <inttypes.h>

@@ -20,5 +20,3 @@
 
 /// Returns the exit status of the worker.
 int elastic_training(void);
-/// Spreads a number's bits.
-uint64_t mixed(uint64_t x);

@@ -17,6 +17,7 @@
 #include "strategy/elastic/blob.h"
 #include "strategy/elastic/kept_commit.h"
 #include "strategy/job/job.h"
+#include "strategy/steps/graphs.h"
 #include "strategy/steps/runs.h"
 #include "strategy/variables/store.h"
 #include "util/failure.h"
@@ -35,7 +36,7 @@ class Workers;
 
 class Elastic {
   public:
-    Elastic(Job &job, VariableStore &variables, Runs &runs);
+    Elastic(Job &job, VariableStore &variables, Runs &runs, Graphs &graphs);
 
     /// Keeps the state of all workers, as of the program's step `step`.
     void commit(uint64_t step, uint64_t timeout_ns);
@@ -87,12 +88,13 @@ class Elastic {
     Job &job_;
     VariableStore &variables_;
     Runs &runs_;
+    Graphs &graphs_;
     std::vector<KeptCommit> commits_; // two at most, older first
     KeptCommit spare_;                // the last one's memory, for the next
     std::vector<uint32_t> holders_;   // of this worker's parts
     uint32_t holders_of_generation_ = 0;
-    uint32_t losses_ = 0;             // since the program's last commit
-    mutable std::mutex mutex_;        // guards the two below
+    uint32_t losses_ = 0;      // since the program's last commit
+    mutable std::mutex mutex_; // guards the two below
     std::vector<std::weak_ptr<Blob>> blobs_;
     std::vector<std::weak_ptr<Iterator>> iterators_;
 };

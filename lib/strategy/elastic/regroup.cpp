@@ -16,10 +16,10 @@
 namespace mdist {
 namespace {
 
-/// Whether a regroup can make good what has failed.
+/// Whether a regroup can make good what has failed. A GPU that fails is lost with its worker, whose regroup fails.
 bool is_loss(const Failure &failure) {
     const mdist_status_t status = failure.status();
-    return status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_TIMEOUT ||
+    return status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_TIMEOUT || status == MDIST_ERR_DEVICE ||
            (status == MDIST_ERR_ABORTED && failure.reason() != "destroyed");
 }
 
@@ -128,6 +128,7 @@ uint64_t Elastic::regroup(uint64_t timeout_ns) {
     if (job_.end_of_collectives()) ++losses_;
     const uint64_t limit = timeout_ns != 0 ? timeout_ns : job_.link_settings().timeout_ns;
     for (;;) {
+        job_.finish_devices(); // what their streams still do may use memory that the next generation takes over
         job_.leave_generation();
         if (enter(job_.elastic_membership()->next(holdings(), limit))) return commits_.back().step;
     }
@@ -138,6 +139,7 @@ bool Elastic::enter(const Generation &next) {
     try {
         job_.enter_generation(next);
         runs_.span_changed();
+        graphs_.span_changed(job_.local_replica_count());
         runs_.before_next(nullptr);
         variables_.span_changed(job_.devices());
         for (const auto &variable : variables_.all()) variable->span_changed();
@@ -145,6 +147,8 @@ bool Elastic::enter(const Generation &next) {
         return true;
     } catch (const Failure &failure) {
         if (!is_loss(failure) || failure.reason() == "no_commit") throw;
+        // A GPU that has failed for good ends its worker's regroup. Another failure may come again each time.
+        if (failure.status() == MDIST_ERR_DEVICE && ++losses_ > job_.elastic().max_losses_per_commit) throw;
         log_info("elastic: generation ", next.number, " has failed while it was entered: ", failure.message());
         return false;
     }

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elastic jobs on the simulated GPU end in the bits of the CPU's training that was not disturbed, also when workers or
+// their GPUs are lost. The host cannot touch the GPUs' memory, and their work is late.
+#include "elastic_job.h"
+#include "elastic_training.h"
+
+#include <sys/wait.h>
+
+static char undisturbed[64]; // on the CPU: "result 0123456789abcdef"
+static const char *const cards[] = {"gpu:0", "gpu:0,gpu:1", "gpu:1,gpu:0*2"};
+
+/// Has the workers started from here on work on these cards.
+static void use_cards(const char *devices, const char *fault) {
+    char fake[128];
+    snprintf(fake, sizeof fake, "devices=2,delay_us=100,nccl=none%s%s", fault[0] != '\0' ? "," : "", fault);
+    setenv("MDIST_FAKE_GPU", fake, 1);
+    setenv("MDIST_DEVICES", devices, 1);
+}
+
+static int undisturb(void **state) {
+    (void)state;
+    unsetenv("MDIST_DEVICES");
+    Job job;
+    run_undisturbed(&job, 2, undisturbed);
+    return 0;
+}
+
+/// The first workers die at these places, the others live.
+static void lose(uint32_t size, const char *const *die, uint32_t deaths, const char *copies, const char *link,
+                 int replace) {
+    Job job;
+    begin(&job, size, 1, copies, link);
+    job.keeps_size = replace;
+    for (uint32_t i = 0; i < size; ++i) start(&job, i < deaths ? die[i] : NULL);
+    finish(&job);
+    expect(&job, undisturbed, deaths);
+}
+
+static void results_are_those_of_the_cpu(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cards / sizeof cards[0]; ++i)
+        for (uint32_t size = 1; size <= 3; ++size) {
+            use_cards(cards[i], "");
+            lose(size, NULL, 0, "1", size == 3 ? "auto" : "tcp", 0);
+        }
+}
+
+/// In a step, with work on the GPUs; in a commit; in steps after a regroup.
+static void the_others_go_on_when_one_is_killed(void **state) {
+    (void)state;
+    static const char *const places[] = {"step 7 0", "step 7 7", "step 0 0", "save 6 0", "save 6 1"};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
+        const uint32_t size = 2 + (uint32_t)(i % 2), victim = i == 1 ? size - 1 : 0; // it has that replica
+        use_cards(cards[i % 3], "");
+        Job job;
+        begin(&job, size, 1, "1", i % 2 ? "auto" : "tcp");
+        for (uint32_t k = 0; k < size; ++k) start(&job, k == victim ? places[i] : NULL);
+        finish(&job);
+        expect(&job, undisturbed, 1);
+    }
+}
+
+static void one_more_is_lost_in_the_regroup(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; ++i) {
+        const char *const die[] = {"step 7 0", "restore 0 2"};
+        use_cards(cards[i], "");
+        lose(3, die, 2, "2", "tcp", 0);
+    }
+}
+
+static void newcomers_take_the_place(void **state) {
+    (void)state;
+    const char *const die[] = {"step 7 0", "step 13 99"};
+    for (size_t i = 0; i < 2; ++i) {
+        use_cards(cards[i], "");
+        lose(2, die, 1, "1", "auto", 1);
+        lose(3, die, 2, "1", "tcp", 1);
+    }
+}
+
+static void gradients_go_on(void **state) {
+    (void)state;
+    const char *const die[] = {"step 7 0"};
+    setenv("TEST_GRADIENTS", "1", 1);
+    for (int replace = 0; replace < 2; ++replace) {
+        use_cards(cards[replace], "");
+        lose(3, die, 1, "1", replace ? "auto" : "tcp", replace);
+    }
+    unsetenv("TEST_GRADIENTS");
+}
+
+/// A thread copies the elements to the cards before they are asked for.
+static void input_is_on_the_cards(void **state) {
+    (void)state;
+    const char *const die[] = {"step 8 0"};
+    setenv("MDIST_DATA_PREFETCH_ON_DEVICE", "true", 1);
+    use_cards(cards[1], "");
+    lose(3, die, 1, "1", "tcp", 0);
+    lose(2, die, 1, "1", "tcp", 1);
+    setenv("TEST_FUNCTION", "by replica", 1);
+    Job job;
+    char on_cpu[64], last[64];
+    memcpy(last, undisturbed, sizeof last);
+    unsetenv("MDIST_DEVICES");
+    run_undisturbed(&job, 2, on_cpu);
+    memcpy(undisturbed, on_cpu, sizeof undisturbed);
+    use_cards(cards[1], "");
+    lose(3, die, 1, "1", "tcp", 1);
+    memcpy(undisturbed, last, sizeof undisturbed);
+    unsetenv("TEST_FUNCTION");
+    unsetenv("MDIST_DATA_PREFETCH_ON_DEVICE");
+}
+
+/// Ends with the others' result, and worker 1 with this.
+static void lose_the_card_of_worker_1(const char *fault, const char *said) {
+    Job job;
+    begin(&job, 3, 1, "1", "tcp");
+    for (uint32_t i = 0; i < 3; ++i) {
+        use_cards(cards[1], i == 1 ? fault : "");
+        start(&job, NULL);
+    }
+    finish(&job);
+    for (uint32_t i = 0; i < 3; ++i) {
+        const Worker *const worker = &job.workers[i];
+        const int as_wanted =
+            i == 1 ? strstr(worker->text, said) != NULL && WIFEXITED(worker->status) && WEXITSTATUS(worker->status) == 3
+                   : strstr(worker->text, undisturbed) != NULL && worker->status == 0;
+        if (!as_wanted) print_error("worker %u ended with status %d, and said:\n%s\n", i, worker->status, worker->text);
+        assert_true(as_wanted);
+    }
+}
+
+static void a_card_is_lost_with_its_worker(void **state) {
+    (void)state;
+    lose_the_card_of_worker_1("fail=reduce@20:fatal", "failed mdist_regroup: DEVICE");
+    lose_the_card_of_worker_1("fail=job@600:fatal", "failed mdist_regroup: DEVICE");
+}
+
+/// The wait for what the card was given has a deadline.
+static void a_card_that_hangs_is_lost_with_its_worker(void **state) {
+    (void)state;
+    setenv("MDIST_COMMUNICATION_TIMEOUT", "2s", 1);
+    lose_the_card_of_worker_1("hang=job@600", "failed mdist_regroup: TIMEOUT");
+    unsetenv("MDIST_COMMUNICATION_TIMEOUT");
+}
+
+/// What fails once is made good by the steps from the last commit on.
+static void a_call_that_fails_once_is_repeated(void **state) {
+    (void)state;
+    Job job;
+    begin(&job, 2, 1, "1", "tcp");
+    for (uint32_t i = 0; i < 2; ++i) {
+        use_cards(cards[1], i == 1 ? "fail=reduce@20" : "");
+        start(&job, NULL);
+    }
+    finish(&job);
+    expect(&job, undisturbed, 0);
+    for (uint32_t i = 0; i < 2; ++i) assert_non_null(strstr(job.workers[i].text, "lost: "));
+}
+
+static void what_does_not_fit_is_refused(void **state) {
+    (void)state;
+    static const char *const wrong[][3] = {
+        {"MDIST_DEVICES", "cpu:0", "CONFIG contradiction devices is cpu:0"},
+        {"MDIST_DEVICES", "gpu:7", "CONFIG bad_value devices is gpu:7"},
+        {"MDIST_DEVICES", "gpu:0,cpu:0", "CONFIG bad_value devices is gpu:0,cpu:0"},
+        {"MDIST_COMMUNICATION_IMPLEMENTATION", "nccl", "CONFIG contradiction communication.implementation is nccl"},
+        {"MDIST_CROSS_DEVICE_OPS", "nccl", "CONFIG contradiction cross_device_ops is nccl"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
+        Job job;
+        begin(&job, 2, 1, "1", "auto");
+        use_cards("gpu:0", "");
+        setenv(wrong[i][0], wrong[i][1], 1);
+        start(&job, NULL);
+        finish(&job);
+        unsetenv(wrong[i][0]);
+        if (strstr(job.workers[0].text, wrong[i][2]) == NULL) print_error("it said: %s\n", job.workers[0].text);
+        assert_non_null(strstr(job.workers[0].text, wrong[i][2]));
+    }
+}
+
+int main(int argc, char **argv) {
+    if (is_worker(argc, argv)) return elastic_training();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_are_those_of_the_cpu),
+        cmocka_unit_test(the_others_go_on_when_one_is_killed),
+        cmocka_unit_test(one_more_is_lost_in_the_regroup),
+        cmocka_unit_test(newcomers_take_the_place),
+        cmocka_unit_test(gradients_go_on),
+        cmocka_unit_test(input_is_on_the_cards),
+        cmocka_unit_test(a_card_is_lost_with_its_worker),
+        cmocka_unit_test(a_card_that_hangs_is_lost_with_its_worker),
+        cmocka_unit_test(a_call_that_fails_once_is_repeated),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+    };
+    return cmocka_run_group_tests(tests, undisturb, NULL);
+}
