@@ -133,15 +133,15 @@ static void lose_the_card_of_worker_1(const char *fault, const char *said) {
 
 static void a_card_is_lost_with_its_worker(void **state) {
     (void)state;
-    lose_the_card_of_worker_1("fail=reduce@20:fatal", "failed mdist_regroup: DEVICE");
-    lose_the_card_of_worker_1("fail=job@600:fatal", "failed mdist_regroup: DEVICE");
+    lose_the_card_of_worker_1("fail=reduce@20:fatal", "failed mdist_regroup: MDIST_ERR_DEVICE gpu_fatal");
+    lose_the_card_of_worker_1("fail=job@600:fatal", "failed mdist_regroup: MDIST_ERR_DEVICE gpu_fatal");
 }
 
 /// The wait for what the card was given has a deadline.
 static void a_card_that_hangs_is_lost_with_its_worker(void **state) {
     (void)state;
     setenv("MDIST_COMMUNICATION_TIMEOUT", "2s", 1);
-    lose_the_card_of_worker_1("hang=job@600", "failed mdist_regroup: TIMEOUT");
+    lose_the_card_of_worker_1("hang=job@600", "failed mdist_regroup: MDIST_ERR_TIMEOUT gpu_timeout");
     unsetenv("MDIST_COMMUNICATION_TIMEOUT");
 }
 
@@ -180,8 +180,90 @@ static void what_does_not_fit_is_refused(void **state) {
     }
 }
 
+#define DO(call)                                                                                       \
+    do {                                                                                               \
+        mdist_error_t *problem = NULL;                                                                 \
+        if ((call) == MDIST_OK) break;                                                                 \
+        printf("%s failed: %s\n", #call, problem != NULL ? mdist_error_message(problem) : "no words"); \
+        return 3;                                                                                      \
+    } while (0)
+
+/// One replica alone doubles its weights by a graph that adds them to themselves.
+typedef struct Doubling {
+    mdist_variable_t *weights;
+    float *copy; // on the card
+    uint32_t recorded;
+} Doubling;
+
+static mdist_tensor_t three(float *data) {
+    mdist_tensor_t tensor = {.data = data, .dtype = MDIST_FLOAT32, .rank = 1, .shape = {3}};
+    return tensor;
+}
+
+static int32_t record_doubling(mdist_replica_t *replica, void *user_data) {
+    Doubling *const self = user_data;
+    const mdist_tensor_t copy = three(self->copy);
+    const mdist_buffer_t buffer = {self->copy, 3, MDIST_FLOAT32, 0};
+    mdist_tensor_t own;
+    ++self->recorded;
+    DO(mdist_variable_tensor(self->weights, 0, &own, &problem));
+    DO(mdist_replica_copy(replica, &copy, &own, &problem));
+    DO(mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, &problem));
+    DO(mdist_replica_assign(replica, self->weights, MDIST_ASSIGN_ADD, &copy, NULL, &problem));
+    return 0;
+}
+
+static int32_t double_by_graph(mdist_replica_t *replica, void *user_data) {
+    return mdist_replica_graph(replica, 1, record_doubling, user_data, NULL) != MDIST_OK;
+}
+
+/// Steps 0 to 2, a commit, steps 3 and 4, which are lost, and steps 3 to 5.
+static int double_alone(void) {
+    mdist_strategy_t *strategy;
+    mdist_value_t *value;
+    mdist_tensor_t read;
+    Doubling doubling = {NULL, NULL, 0};
+    float begin[3] = {1, 2, 3};
+    const mdist_tensor_t initial = three(begin);
+    mdist_change_t change = {.struct_size = sizeof change};
+    DO(mdist_strategy_create(NULL, &strategy, &problem));
+    DO(mdist_variable_create(strategy, "weights", &initial, &doubling.weights, NULL, &problem));
+    for (int generation = 1; generation <= 2; ++generation) {
+        DO(mdist_alloc(strategy, 0, sizeof begin, (void **)&doubling.copy, &problem));
+        for (uint32_t step = generation == 1 ? 0 : 3; step < (generation == 1 ? 5 : 6); ++step) {
+            DO(mdist_run(strategy, double_by_graph, &doubling, NULL, 0, NULL, 0, NULL, &problem));
+            if (step == 2) DO(mdist_commit(strategy, 3, NULL, &problem));
+        }
+        mdist_free(doubling.copy);
+        if (generation == 2) break;
+        mdist_strategy_abort(strategy);
+        DO(mdist_regroup(strategy, &change, NULL, &problem));
+    }
+    DO(mdist_variable_read(doubling.weights, &value, NULL, &problem));
+    DO(mdist_value_tensor(value, 0, &read, &problem));
+    printf("result %g %g %g, recorded %u times\n", (double)((float *)read.data)[0], (double)((float *)read.data)[1],
+           (double)((float *)read.data)[2], doubling.recorded);
+    mdist_value_destroy(value);
+    mdist_variable_destroy(doubling.weights);
+    mdist_strategy_destroy(strategy);
+    return 0;
+}
+
+/// A graph keeps addresses of its generation, so it ends with that, and is recorded anew.
+static void graphs_are_recorded_anew(void **state) {
+    (void)state;
+    Job job;
+    use_cards("gpu:1", "");
+    setenv("TEST_ALONE", "1", 1);
+    begin_with(&job, 1, 1, 1, "1", "tcp");
+    start(&job, NULL);
+    finish(&job);
+    unsetenv("TEST_ALONE");
+    expect(&job, "result 64 128 192, recorded 2 times", 0);
+}
+
 int main(int argc, char **argv) {
-    if (is_worker(argc, argv)) return elastic_training();
+    if (is_worker(argc, argv)) return getenv("TEST_ALONE") != NULL ? double_alone() : elastic_training();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_those_of_the_cpu),
         cmocka_unit_test(the_others_go_on_when_one_is_killed),
@@ -192,6 +274,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_card_is_lost_with_its_worker),
         cmocka_unit_test(a_card_that_hangs_is_lost_with_its_worker),
         cmocka_unit_test(a_call_that_fails_once_is_repeated),
+        cmocka_unit_test(graphs_are_recorded_anew),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, undisturb, NULL);

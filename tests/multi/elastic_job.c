@@ -24,9 +24,13 @@ static void set_number(const char *name, uint64_t number) {
 }
 
 void begin(Job *job, uint32_t size, uint32_t least, const char *copies, const char *link) {
+    begin_with(job, 8, size, least, copies, link);
+}
+
+void begin_with(Job *job, uint32_t replicas, uint32_t size, uint32_t least, const char *copies, const char *link) {
     memset(job, 0, sizeof *job);
     job->size = size;
-    setenv("MDIST_ELASTIC_REPLICAS", "8", 1);
+    set_number("MDIST_ELASTIC_REPLICAS", replicas);
     set_number("MDIST_ELASTIC_MIN_WORKERS", least);
     set_number("MDIST_ELASTIC_MAX_WORKERS", size);
     setenv("MDIST_ELASTIC_WAIT", "30s", 1);

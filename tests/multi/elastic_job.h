@@ -31,6 +31,8 @@ int is_worker(int argc, char **argv);
 
 /// Makes the store of a job of 8 replicas. `least` workers must be left, `link` is the communication.implementation.
 void begin(Job *job, uint32_t size, uint32_t least, const char *copies, const char *link);
+/// The same of a job of so many replicas.
+void begin_with(Job *job, uint32_t replicas, uint32_t size, uint32_t least, const char *copies, const char *link);
 /// Starts a worker. `die` is its TEST_DIE, or NULL.
 void start(Job *job, const char *die);
 /// Returns when the worker has written that it has begun.

@@ -56,17 +56,18 @@ static void free_sums(void) {
 }
 
 mdist_status_t place_state(mdist_strategy_t *strategy, mdist_error_t **error) {
+    static mdist_tensor_t former[2]; // the last replica's weights and gradient, in the generation before
+    static float any[WEIGHTS];
     free_sums();
     const uint32_t count = mdist_strategy_local_replica_count(strategy);
     for (; local_count < count; ++local_count)
         TRY(mdist_alloc(strategy, local_count, WEIGHTS * sizeof(float), (void **)&sums[local_count], error));
-    return MDIST_OK;
-}
-
-mdist_status_t last_weights(mdist_strategy_t *strategy, void **address, mdist_error_t **error) {
-    mdist_tensor_t last;
-    TRY(mdist_variable_tensor(weights, mdist_strategy_local_replica_count(strategy) - 1, &last, error));
-    *address = last.data;
+    for (int i = 0; i < (gradients != NULL ? 2 : 1); ++i) {
+        const mdist_tensor_t here = vector(any, MDIST_FLOAT32, former[i].shape[0]);
+        if (former[i].data != NULL) TRY(mdist_tensor_copy(&here, &former[i], error)); // has no meaning, but is memory
+        TRY(i == 0 ? mdist_variable_tensor(weights, count - 1, &former[i], error)
+                   : mdist_gradients_tensor(gradients, count - 1, 0, &former[i], error));
+    }
     return MDIST_OK;
 }
 

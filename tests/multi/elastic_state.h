@@ -18,10 +18,9 @@ typedef struct Step {
 /// many, WEIGHTS unless the worker is to differ from the others.
 mdist_status_t create_state(mdist_strategy_t *strategy, int all_mirrored, int with_gradients, uint64_t weights,
                             mdist_error_t **error);
-/// Makes memory for the replicas that the worker has now. Call it before the first run and after each regroup.
+/// Makes memory for the replicas that the worker has now, and uses addresses that it had before. Call it when all is
+/// created and after each regroup.
 mdist_status_t place_state(mdist_strategy_t *strategy, mdist_error_t **error);
-/// Where the last replica's weights lie.
-mdist_status_t last_weights(mdist_strategy_t *strategy, void **address, mdist_error_t **error);
 /// Takes a Step.
 int32_t step_of_state(mdist_replica_t *replica, void *user_data);
 /// Reading takes all workers.

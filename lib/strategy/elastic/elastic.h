@@ -78,6 +78,7 @@ class Elastic {
     void find_holders(Workers &others, const Call &call, uint64_t timeout_ns);
 
     void check_is_loss() const;
+    void finish_gpus() const;
     Holdings holdings() const;
     bool enter(const Generation &next);
     void restore(const Generation &next, uint64_t timeout_ns);

@@ -4,6 +4,7 @@
 
 #include "comm/call/bad_message.h"
 #include "comm/workers/workers.h"
+#include "device/gpu/gpu.h"
 #include "strategy/job/call_functions.h"
 #include "strategy/variables/variable.h"
 #include "util/log.h"
@@ -122,13 +123,20 @@ void Elastic::check_is_loss() const {
         .worker(cause->worker());
 }
 
+/// What their streams still do may use memory that the next generation takes over. A worker whose GPU has failed, or
+/// has not ended its work, is out of the job.
+void Elastic::finish_gpus() const {
+    for (const auto &device : job_.devices())
+        if (device->gpu() != nullptr) device->gpu()->finish_unless_overdue();
+}
+
 uint64_t Elastic::regroup(uint64_t timeout_ns) {
     job_.require_open();
     check_is_loss();
     if (job_.end_of_collectives()) ++losses_;
     const uint64_t limit = timeout_ns != 0 ? timeout_ns : job_.link_settings().timeout_ns;
     for (;;) {
-        job_.finish_devices(); // what their streams still do may use memory that the next generation takes over
+        finish_gpus();
         job_.leave_generation();
         if (enter(job_.elastic_membership()->next(holdings(), limit))) return commits_.back().step;
     }
