@@ -180,6 +180,21 @@ static void what_does_not_fit_is_refused(void **state) {
     }
 }
 
+static void use_cards_by_seed(uint64_t seed) {
+    use_cards(cards[seed % 3], seed % 2 ? "" : "reach=0");
+}
+
+static void random_kills_change_nothing(void **state) {
+    (void)state;
+    char result[64];
+    Job job;
+    unsetenv("MDIST_DEVICES");
+    setenv("TEST_STEPS", "90", 1);
+    run_undisturbed(&job, 2, result);
+    disturb_all(8, result, use_cards_by_seed);
+    unsetenv("TEST_STEPS");
+}
+
 #define DO(call)                                                                                       \
     do {                                                                                               \
         mdist_error_t *problem = NULL;                                                                 \
@@ -264,6 +279,7 @@ static void graphs_are_recorded_anew(void **state) {
 
 int main(int argc, char **argv) {
     if (is_worker(argc, argv)) return getenv("TEST_ALONE") != NULL ? double_alone() : elastic_training();
+    setenv("MDIST_CUDA_MODULE", MDIST_TEST_FAKE_GPU, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_those_of_the_cpu),
         cmocka_unit_test(the_others_go_on_when_one_is_killed),
@@ -274,8 +290,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_card_is_lost_with_its_worker),
         cmocka_unit_test(a_card_that_hangs_is_lost_with_its_worker),
         cmocka_unit_test(a_call_that_fails_once_is_repeated),
+        cmocka_unit_test(random_kills_change_nothing),
         cmocka_unit_test(graphs_are_recorded_anew),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
+    if (getenv("MDIST_TEST_SEED") != NULL) cmocka_set_test_filter("random*");
     return cmocka_run_group_tests(tests, undisturb, NULL);
 }
