@@ -4,6 +4,7 @@
 #include "elastic_job.h"
 #include "elastic_training.h"
 
+#include <inttypes.h>
 #include <sys/wait.h>
 
 static char undisturbed[64]; // on the CPU: "result 0123456789abcdef"
@@ -112,7 +113,16 @@ static void input_is_on_the_cards(void **state) {
     unsetenv("MDIST_DATA_PREFETCH_ON_DEVICE");
 }
 
-/// Ends with the others' result, and worker 1 with this.
+static void expect_worker(const Job *job, uint32_t number, const char *said, int status) {
+    const Worker *const worker = &job->workers[number];
+    if (strstr(worker->text, said) != NULL && WIFEXITED(worker->status) && WEXITSTATUS(worker->status) == status)
+        return;
+    print_error("worker %" PRIu32 " ended with status %d; wanted %s, it said:\n%s\n", number, worker->status, said,
+                worker->text);
+    fail();
+}
+
+/// The others end with the result, and worker 1 with this.
 static void lose_the_card_of_worker_1(const char *fault, const char *said) {
     Job job;
     begin(&job, 3, 1, "1", "tcp");
@@ -121,14 +131,7 @@ static void lose_the_card_of_worker_1(const char *fault, const char *said) {
         start(&job, NULL);
     }
     finish(&job);
-    for (uint32_t i = 0; i < 3; ++i) {
-        const Worker *const worker = &job.workers[i];
-        const int as_wanted =
-            i == 1 ? strstr(worker->text, said) != NULL && WIFEXITED(worker->status) && WEXITSTATUS(worker->status) == 3
-                   : strstr(worker->text, undisturbed) != NULL && worker->status == 0;
-        if (!as_wanted) print_error("worker %u ended with status %d, and said:\n%s\n", i, worker->status, worker->text);
-        assert_true(as_wanted);
-    }
+    for (uint32_t i = 0; i < 3; ++i) expect_worker(&job, i, i == 1 ? said : undisturbed, i == 1 ? 3 : 0);
 }
 
 static void a_card_is_lost_with_its_worker(void **state) {
@@ -157,6 +160,20 @@ static void a_call_that_fails_once_is_repeated(void **state) {
     finish(&job);
     expect(&job, undisturbed, 0);
     for (uint32_t i = 0; i < 2; ++i) assert_non_null(strstr(job.workers[i].text, "lost: "));
+}
+
+/// Worker 1 has no room for the replicas that it gets when worker 0 is lost.
+static void a_card_without_room_is_lost_with_its_worker(void **state) {
+    (void)state;
+    Job job;
+    begin(&job, 3, 1, "2", "tcp");
+    for (uint32_t i = 0; i < 3; ++i) {
+        use_cards(cards[0], i == 1 ? "memory_mb=15" : "");
+        start(&job, i == 0 ? "step 7 0" : NULL);
+    }
+    finish(&job);
+    expect_worker(&job, 1, "failed mdist_regroup: MDIST_ERR_OUT_OF_MEMORY", 3);
+    expect_worker(&job, 2, undisturbed, 0);
 }
 
 static void what_does_not_fit_is_refused(void **state) {
@@ -291,6 +308,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_card_that_hangs_is_lost_with_its_worker),
         cmocka_unit_test(a_call_that_fails_once_is_repeated),
         cmocka_unit_test(random_kills_change_nothing),
+        cmocka_unit_test(a_card_without_room_is_lost_with_its_worker),
         cmocka_unit_test(graphs_are_recorded_anew),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };

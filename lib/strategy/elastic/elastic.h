@@ -81,6 +81,7 @@ class Elastic {
     void finish_gpus() const;
     Holdings holdings() const;
     bool enter(const Generation &next);
+    void drop_out(const Failure &failure);
     void restore(const Generation &next, uint64_t timeout_ns);
     void take_from_others(Workers &others, const Call &call, CommitId id, const State &state, uint64_t timeout_ns);
     void forget_input(const State &state) const;
@@ -94,8 +95,8 @@ class Elastic {
     KeptCommit spare_;                // the last one's memory, for the next
     std::vector<uint32_t> holders_;   // of this worker's parts
     uint32_t holders_of_generation_ = 0;
-    uint32_t losses_ = 0;      // since the program's last commit
-    mutable std::mutex mutex_; // guards the two below
+    uint32_t losses_ = 0;             // since the program's last commit
+    mutable std::mutex mutex_;        // guards the two below
     std::vector<std::weak_ptr<Blob>> blobs_;
     std::vector<std::weak_ptr<Iterator>> iterators_;
 };

@@ -142,6 +142,13 @@ uint64_t Elastic::regroup(uint64_t timeout_ns) {
     }
 }
 
+/// This worker is out of the job. The others lose it, and nobody may use what is half made here.
+void Elastic::drop_out(const Failure &failure) {
+    if (job_.end_of_collectives()) return; // all have been told
+    job_.leave_generation();
+    job_.group().fail(failure);
+}
+
 /// Returns false if workers were lost again, or turned away.
 bool Elastic::enter(const Generation &next) {
     try {
@@ -154,9 +161,13 @@ bool Elastic::enter(const Generation &next) {
         restore(next, job_.link_settings().timeout_ns);
         return true;
     } catch (const Failure &failure) {
-        if (!is_loss(failure) || failure.reason() == "no_commit") throw;
         // A GPU that has failed for good ends its worker's regroup. Another failure may come again each time.
-        if (failure.status() == MDIST_ERR_DEVICE && ++losses_ > job_.elastic().max_losses_per_commit) throw;
+        const bool too_often =
+            failure.status() == MDIST_ERR_DEVICE && ++losses_ > job_.elastic().max_losses_per_commit;
+        if (!is_loss(failure) || failure.reason() == "no_commit" || too_often) {
+            drop_out(failure);
+            throw;
+        }
         log_info("elastic: generation ", next.number, " has failed while it was entered: ", failure.message());
         return false;
     }
