@@ -118,7 +118,11 @@ static mdist_iterator_t *numbers_of(mdist_strategy_t *strategy) {
     mdist_dataset_t *range, *counted, *shuffled, *repeated, *batches, *dealt;
     mdist_iterator_t *iterator;
     if (getenv("TEST_FUNCTION") != NULL) {
-        DO(mdist_distribute_from_function(strategy, numbers_of_one, strategy, &dealt, NULL, &problem));
+        mdist_error_t *error = NULL;
+        if (mdist_distribute_from_function(strategy, numbers_of_one, strategy, &dealt, NULL, &error) != MDIST_OK) {
+            mdist_strategy_destroy(strategy); // so the others still read what this worker has told them
+            fail_worker("mdist_distribute_from_function", error);
+        }
         DO(mdist_iterator_create(dealt, &iterator, &problem));
         mdist_dataset_destroy(dealt);
         return iterator;

@@ -55,11 +55,12 @@ Contribution brought(Job &job, CallKind kind, FunctionRef<Contribution(const Inp
     Contribution mine;
     Call call;
     call.kind = kind;
+    const Workers &others = *job.other_workers(); // before one of them learns of a difference, and leaves
     const std::vector<std::string> all = on_all_workers(job, call, [&] {
         mine = bring(layout);
         return mine.alike + components_text(*mine.parts.at(0));
     });
-    require_same_texts(*job.other_workers(), all, "all workers must distribute in the same way");
+    require_same_texts(others, all, "all workers must distribute in the same way");
     return mine;
 }
 

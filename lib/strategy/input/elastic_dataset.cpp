@@ -107,8 +107,9 @@ std::shared_ptr<Dataset> distribute_elastic(const std::shared_ptr<Job> &job, Cal
         require_input_place(*job, kind);
         Call call;
         call.kind = kind;
+        const Workers &others = *job->other_workers(); // before one of them learns of a difference, and leaves
         const std::vector<std::string> all = on_all_workers(*job, call, bring);
-        require_same_texts(*job->other_workers(), all, "all workers must distribute in the same way");
+        require_same_texts(others, all, "all workers must distribute in the same way");
     }
     return std::make_shared<ElasticDataset>(std::move(common));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/job/form.h"
+#include "strategy/job/devices.h"
 
 #include "cluster/config.h"
 #include "cluster/names.h"

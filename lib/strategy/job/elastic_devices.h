@@ -9,7 +9,7 @@
 
 #include "cluster/devices.h"
 #include "device/device.h"
-#include "strategy/job/form.h"
+#include "strategy/job/devices.h"
 
 #include <cstdint>
 #include <memory>
