@@ -41,6 +41,18 @@ static void lose(uint32_t size, const char *const *die, uint32_t deaths, const c
 
 static void results_are_those_of_the_cpu(void **state) {
     (void)state;
+    static const char *const alone[][2] = {
+        {"gpu:1,gpu:0*2", "on gpu:1 gpu:0 gpu:0/1 gpu:1/1 gpu:0/2 gpu:0/3 gpu:1/2 gpu:0/4\n"},
+        {"auto", "on gpu:0 gpu:1 gpu:0/1 gpu:1/1 gpu:0/2 gpu:1/2 gpu:0/3 gpu:1/3\n"}};
+    for (size_t i = 0; i < sizeof alone / sizeof alone[0]; ++i) {
+        Job job;
+        use_cards(alone[i][0], "");
+        begin(&job, 1, 1, "1", "tcp");
+        start(&job, NULL);
+        finish(&job);
+        expect(&job, undisturbed, 0);
+        assert_non_null(strstr(job.workers[0].text, alone[i][1]));
+    }
     for (size_t i = 0; i < sizeof cards / sizeof cards[0]; ++i)
         for (uint32_t size = 1; size <= 3; ++size) {
             use_cards(cards[i], "");
@@ -85,8 +97,9 @@ static void newcomers_take_the_place(void **state) {
 static void gradients_go_on(void **state) {
     (void)state;
     const char *const die[] = {"step 7 0"};
-    setenv("TEST_GRADIENTS", "1", 1);
-    for (int replace = 0; replace < 2; ++replace) {
+    for (int i = 0; i < 4; ++i) {
+        const int replace = i % 2;
+        setenv("TEST_GRADIENTS", i < 2 ? "1" : "lent", 1);
         use_cards(cards[replace], "");
         lose(3, die, 1, "1", replace ? "auto" : "tcp", replace);
     }

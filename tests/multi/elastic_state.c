@@ -6,6 +6,7 @@
 static uint64_t generator[REPLICAS];
 static mdist_variable_t *weights, *speed, *seen;
 static mdist_gradients_t *gradients; // NULL: sums by an all-reduce
+static int lent;                     // to them is `sums`
 static int mirrored;
 static uint32_t local_count;
 static float *sums[REPLICAS]; // by local replica, on its device
@@ -31,7 +32,7 @@ static mdist_tensor_t vector(void *data, int32_t dtype, uint64_t elements) {
     return tensor;
 }
 
-mdist_status_t create_state(mdist_strategy_t *strategy, int all_mirrored, int with_gradients, uint64_t count,
+mdist_status_t create_state(mdist_strategy_t *strategy, int all_mirrored, const char *with, uint64_t count,
                             mdist_error_t **error) {
     static float zeros[WEIGHTS];
     static double none[1];
@@ -45,7 +46,13 @@ mdist_status_t create_state(mdist_strategy_t *strategy, int all_mirrored, int wi
     options.synchronization = MDIST_SYNC_ON_READ;
     options.aggregation = MDIST_AGGREGATION_SUM;
     if (!mirrored) TRY(mdist_variable_create(strategy, "seen", &one, &seen, &options, error));
-    if (with_gradients) TRY(mdist_gradients_create(strategy, &like, 1, &gradients, &summed, error));
+    mdist_tensor_t later[REPLICAS];
+    for (uint32_t local = 0; local < REPLICAS; ++local) later[local] = vector(NULL, MDIST_FLOAT32, count);
+    lent = with != NULL && strcmp(with, "lent") == 0;
+    if (lent)
+        TRY(mdist_gradients_create_lent(strategy, later, 1, &gradients, &summed, error));
+    else if (with != NULL)
+        TRY(mdist_gradients_create(strategy, &like, 1, &gradients, &summed, error));
     for (uint32_t id = 0; id < REPLICAS; ++id) generator[id] = id + 1;
     return MDIST_OK;
 }
@@ -60,9 +67,12 @@ mdist_status_t place_state(mdist_strategy_t *strategy, mdist_error_t **error) {
     static float any[WEIGHTS];
     free_sums();
     const uint32_t count = mdist_strategy_local_replica_count(strategy);
-    for (; local_count < count; ++local_count)
+    for (; local_count < count; ++local_count) {
         TRY(mdist_alloc(strategy, local_count, WEIGHTS * sizeof(float), (void **)&sums[local_count], error));
-    for (int i = 0; i < (gradients != NULL ? 2 : 1); ++i) {
+        const mdist_tensor_t own = vector(sums[local_count], MDIST_FLOAT32, WEIGHTS);
+        if (lent) TRY(mdist_gradients_lend(gradients, local_count, &own, 1, error));
+    }
+    for (int i = 0; i < (gradients != NULL && !lent ? 2 : 1); ++i) {
         const mdist_tensor_t here = vector(any, MDIST_FLOAT32, former[i].shape[0]);
         if (former[i].data != NULL) TRY(mdist_tensor_copy(&here, &former[i], error)); // has no meaning, but is memory
         TRY(i == 0 ? mdist_variable_tensor(weights, count - 1, &former[i], error)

@@ -14,9 +14,9 @@ typedef struct Step {
     void (*reached)(uint64_t at, uint32_t replica_id); // called first
 } Step;
 
-/// Creates variables, and gradients if they are wanted. `all_mirrored`: nothing belongs to one replica. `weights`: how
-/// many, WEIGHTS unless the worker is to differ from the others.
-mdist_status_t create_state(mdist_strategy_t *strategy, int all_mirrored, int with_gradients, uint64_t weights,
+/// Creates variables, and gradients if they are wanted: NULL for none, "lent" for memory of the program. `all_mirrored`:
+/// nothing belongs to one replica. `weights`: how many, WEIGHTS unless the worker is to differ from the others.
+mdist_status_t create_state(mdist_strategy_t *strategy, int all_mirrored, const char *gradients, uint64_t weights,
                             mdist_error_t **error);
 /// Makes memory for the replicas that the worker has now, and uses addresses that it had before. Call it when all is
 /// created and after each regroup.

@@ -159,6 +159,13 @@ static mdist_status_t print_result(mdist_strategy_t *strategy, uint32_t generati
     uint64_t hash;
     const mdist_status_t status = hash_state(&hash, error);
     if (status != MDIST_OK) return status;
+    printf("on");
+    for (uint32_t local = 0; local < mdist_strategy_local_replica_count(strategy); ++local) {
+        char device[32];
+        DO(mdist_strategy_device(strategy, local, device, sizeof device, NULL, &problem));
+        printf(" %s", device);
+    }
+    puts("");
     printf("reads %" PRIu64 "\n", (uint64_t)reads);
     printf("result %016" PRIx64 " generation %" PRIu32 " workers %" PRIu32 "\n", hash, generation,
            mdist_strategy_worker_count(strategy));
@@ -231,8 +238,8 @@ static int train(void) {
     if (getenv("TEST_PID") != NULL) printf("pid %ld\n", (long)getpid());
     DO(mdist_strategy_create(NULL, &strategy, &problem));
     const int all_mirrored = getenv("TEST_MIRRORED") != NULL;
-    DO(create_state(strategy, all_mirrored, getenv("TEST_GRADIENTS") != NULL,
-                    WEIGHTS - (uint64_t)is_strange(strategy, "shape"), &problem));
+    DO(create_state(strategy, all_mirrored, getenv("TEST_GRADIENTS"), WEIGHTS - (uint64_t)is_strange(strategy, "shape"),
+                    &problem));
     if (!all_mirrored)
         DO(mdist_blob_create(strategy, "generator", sizeof(uint64_t), save, restore, NULL, NULL, &blob, &problem));
     if (is_strange(strategy, "blob")) {
