@@ -232,6 +232,11 @@ static void use_old_handles(mdist_strategy_t *strategy, mdist_group_t *group) {
     exit(0);
 }
 
+static int32_t do_nothing(mdist_replica_t *replica, void *user_data) {
+    (void)replica, (void)user_data;
+    return 0;
+}
+
 static int train(void) {
     mdist_strategy_t *strategy;
     mdist_blob_t *blob = NULL;
@@ -316,6 +321,8 @@ static int train(void) {
         error = NULL;
         status = mdist_regroup(strategy, &change, NULL, &error);
         if (status != MDIST_OK && has_result) break; // the others have left
+        if (status != MDIST_OK && mdist_run(strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, NULL) == MDIST_OK)
+            fail_worker("to refuse a run after a regroup that failed", error);
         if (status != MDIST_OK) fail_worker("mdist_regroup", error);
         if (group != NULL) use_old_handles(strategy, group);
         DO(place_state(strategy, &problem));
