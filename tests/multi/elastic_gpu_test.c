@@ -3,10 +3,12 @@
 // their GPUs are lost. The host cannot touch the GPUs' memory, and their work is late.
 #include "../fake_gpu/fake_gpu.h"
 #include "elastic_job.h"
+#include "elastic_state.h"
 #include "elastic_training.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 static char undisturbed[64]; // on the CPU: "result 0123456789abcdef"
@@ -158,7 +160,7 @@ static void a_card_is_lost_with_its_worker(void **state) {
 /// The wait for what the card was given has a deadline.
 static void a_card_that_hangs_is_lost_with_its_worker(void **state) {
     (void)state;
-    setenv("MDIST_COMMUNICATION_TIMEOUT", "2s", 1);
+    setenv("MDIST_COMMUNICATION_TIMEOUT", "5s", 1);
     lose_the_card_of_worker_1("hang=job@600", "failed mdist_regroup: MDIST_ERR_TIMEOUT gpu_timeout");
     unsetenv("MDIST_COMMUNICATION_TIMEOUT");
 }
@@ -225,6 +227,45 @@ static void random_kills_change_nothing(void **state) {
     run_undisturbed(&job, 2, result);
     disturb_all(8, result, use_cards_by_seed);
     unsetenv("TEST_STEPS");
+}
+
+/// One call to CUDA fails on worker 1, or its GPU hangs, at any moment, or also while the job regroups after worker 0
+/// was lost. Each worker ends with the result, or with an error.
+static void fail_somewhere(uint64_t seed) {
+    static const char *const faults[] = {"fail=job",           "fail=copy", "fail=allocate",     "fail=commit",
+                                         "fail=event_record",  "fail=fill", "fail=stream_query", "fail=reduce",
+                                         "fail=stream_create", "hang=job"};
+    const uint64_t random = mixed(seed * 2654435761u + 1);
+    const char *const fault = faults[random % (sizeof faults / sizeof faults[0])];
+    const int often = strcmp(fault + 5, "job") == 0 || strcmp(fault + 5, "stream_query") == 0;
+    char text[64];
+    snprintf(text, sizeof text, "%s@%" PRIu64, fault, 1 + random / 16 % (often ? 3000 : 200));
+    Job job;
+    begin(&job, 3, 1, "2", random / 4096 % 2 ? "tcp" : "auto");
+    for (uint32_t i = 0; i < 3; ++i) {
+        use_cards(cards[random / 8192 % 3], i == 1 ? text : "");
+        start(&job, i == 0 && random / 32768 % 2 ? "step 7 0" : NULL);
+    }
+    finish(&job);
+    for (uint32_t i = 0; i < 3; ++i) {
+        const Worker *const worker = &job.workers[i];
+        const int killed = i == 0 && WIFSIGNALED(worker->status) && WTERMSIG(worker->status) == SIGKILL;
+        const int refused = WIFEXITED(worker->status) && WEXITSTATUS(worker->status) == 3;
+        if (killed || refused || (worker->status == 0 && strstr(worker->text, undisturbed) != NULL)) continue;
+        print_error("seed %" PRIu64 ": %s: worker %" PRIu32 " ended with status %d, it said:\n%s\n", seed, text, i,
+                    worker->status, worker->text);
+        fail();
+    }
+}
+
+static void random_faults_give_the_result_or_an_error(void **state) {
+    (void)state;
+    const char *const first = getenv("MDIST_TEST_SEED"), *const many = getenv("MDIST_TEST_COUNT");
+    const uint64_t seed = first != NULL ? strtoull(first, NULL, 10) : 1;
+    const uint64_t runs = many != NULL ? strtoull(many, NULL, 10) : 12;
+    setenv("MDIST_COMMUNICATION_TIMEOUT", "3s", 1);
+    for (uint64_t run = 0; run < runs; ++run) fail_somewhere(seed + run);
+    unsetenv("MDIST_COMMUNICATION_TIMEOUT");
 }
 
 #define DO(call)                                                                                       \
@@ -337,6 +378,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_card_that_hangs_is_lost_with_its_worker),
         cmocka_unit_test(a_call_that_fails_once_is_repeated),
         cmocka_unit_test(random_kills_change_nothing),
+        cmocka_unit_test(random_faults_give_the_result_or_an_error),
         cmocka_unit_test(a_card_without_room_is_lost_with_its_worker),
         cmocka_unit_test(graphs_are_recorded_anew),
         cmocka_unit_test(what_does_not_fit_is_refused),
