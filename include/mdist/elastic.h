@@ -29,6 +29,10 @@
  * - Values keep their tensors, but a per-replica value has one for each replica that the worker had. Make new ones.
  * - Addresses of variables and gradients have changed, and so have the worker's rank and its local replicas. Old
  *   addresses can be used as long as the variable or the gradients, but what lies there has no meaning.
+ *
+ * On GPUs (key `devices`), the replicas of a worker take its cards in turns. The library waits for their streams before
+ * it regroups; work on other streams must be done. Memory of mdist_alloc stays where it is: allocate anew for the
+ * replicas that the worker has now.
  */
 #ifndef MDIST_ELASTIC_H
 #define MDIST_ELASTIC_H
@@ -91,6 +95,8 @@ MDIST_API mdist_status_t mdist_commit(mdist_strategy_t *strategy, uint64_t step,
  *   commit yet. `dismissed`: the launcher has asked this worker to leave.
  * - MDIST_ERR_TIMEOUT, `too_few_workers`: fewer than `elastic.min_workers` came within `elastic.wait`.
  * - MDIST_ERR_MISMATCH, `different_program`: this newcomer has not created what the job has.
+ * - MDIST_ERR_DEVICE, or MDIST_ERR_TIMEOUT with reason `gpu_timeout`: a GPU of this worker has failed, or does not end
+ *   its work. MDIST_ERR_OUT_OF_MEMORY: it has no room for the replicas that the worker gets.
  * - Reason `too_many_losses`: more than `elastic.max_losses_per_commit` losses without a new commit.
  * After any of them but MDIST_ERR_FAILED_PRECONDITION this worker is out of the job.
  * @param change   receives what has changed; may be NULL
@@ -122,6 +128,7 @@ MDIST_API mdist_status_t mdist_membership_changed(mdist_strategy_t *strategy, in
  *
  * Until then, what it creates is not compared with the other workers, and runs and collectives fail with
  * MDIST_ERR_FAILED_PRECONDITION, reason `joining`. It must create what the others have created, in the same order.
+ * Its devices are CPUs until then, also if it has GPUs.
  * Returns 0 for any other strategy, and for a bad handle.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
  */

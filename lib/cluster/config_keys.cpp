@@ -30,7 +30,7 @@ constexpr ConfigKey kTable[] = {
     {"cluster.ps", kAddresses, "", "", kManyAddresses, "Addresses of parameter servers."},
     {"task.type", kChoice, "", "chief, worker, evaluator, ps", 0, "The kind of this worker's task in the cluster."},
     {"task.index", kCount, "", "", 0, "The position of this worker in the list of that kind, from 0."},
-    {"devices", kDevices, "auto", "", 0, "Devices of this worker, with one replica on each."},
+    {"devices", kDevices, "auto", "", 0, "Devices, one for each replica; in an elastic job, the GPUs that replicas share."},
     {"num_gpus", kCount, "", "", 0, "How many GPUs, instead of devices; 0 is one replica on the CPU."},
     {"num_gpus_per_worker", kCount, "", "", 0, "Another name of num_gpus."},
     {"executor", kChoice, "threads", "threads, caller", 0,

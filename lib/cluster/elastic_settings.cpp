@@ -2,6 +2,7 @@
 #include "cluster/elastic_settings.h"
 
 #include "cluster/config.h"
+#include "cluster/names.h"
 #include "util/failure.h"
 #include "util/text.h"
 
@@ -36,11 +37,17 @@ void refuse_others(const Config &config, const char *key, std::string_view only,
 
 void refuse_what_does_not_fit(const Config &config) {
     refuse_others(config, "strategy", "multi_worker", "an elastic job is multi_worker. Remove the key");
-    refuse_others(
-        config, "devices", "auto",
-        "an elastic job has one CPU device for each of its replicas, however many a worker has. Remove the key");
-    for (const char *key : {"num_gpus", "num_gpus_per_worker"})
-        refuse_others(config, key, "0", "elastic jobs work only on CPUs so far. Remove the key");
+    if (config.is_set("devices") && lower_case(config.text("devices")) != "auto" &&
+        config.devices()[0].kind == DeviceKind::kCpu)
+        throw contradiction(text(as_set(config, "devices"),
+                                 " and elastic.replicas is set: an elastic job has one CPU device for each of its "
+                                 "replicas, however many a worker has. Name GPUs, or remove the key"));
+    for (const char *key : {"communication.implementation", "cross_device_ops"})
+        if (config.text(key) == "nccl")
+            throw contradiction(
+                text(as_set(config, key),
+                     " and elastic.replicas is set: NCCL adds in an order that depends on which worker has "
+                     "which replica, so the results would change with a regroup. Use auto"));
     refuse_others(config, "data.order", "replica",
                   "in an elastic job each replica gets the same rows on whatever worker. Remove the key");
     if (config.text("data.auto_shard_policy") != "auto" && config.text("data.auto_shard_policy") != "data")

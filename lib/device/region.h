@@ -21,6 +21,8 @@ class Region {
     Region &operator=(const Region &) = delete;
 
     char *base() const { return base_; }
+    /// Where its memory lies.
+    Place place() const { return source_ ? source_->place() : Place(); }
     /// Makes the first `bytes` usable, if they are not yet. If it throws (OUT_OF_MEMORY), nothing has changed.
     void commit(std::size_t bytes);
     /// Gives the memory back to the system where it can. Addresses stay usable, and all bytes become zero. Not on GPUs.

@@ -9,7 +9,7 @@ namespace mdist {
 
 Strategy::Strategy(const Config &config)
     : Job(config), variables_(std::make_shared<VariableStore>(devices(), shared_memory())), inputs_(config) {
-    if (elastic().on()) elastic_part_ = std::make_unique<Elastic>(*this, *variables_, runs_);
+    if (elastic().on()) elastic_part_ = std::make_unique<Elastic>(*this, *variables_, runs_, graphs_);
     if (!in_graph()) return;
     session_ = std::make_unique<Session>(runs_, variables_, registry_);
     variables_->commands = session_.get();

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elastic_job.h"
 
+#include "elastic_state.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *self; // this program
@@ -24,9 +27,13 @@ static void set_number(const char *name, uint64_t number) {
 }
 
 void begin(Job *job, uint32_t size, uint32_t least, const char *copies, const char *link) {
+    begin_with(job, 8, size, least, copies, link);
+}
+
+void begin_with(Job *job, uint32_t replicas, uint32_t size, uint32_t least, const char *copies, const char *link) {
     memset(job, 0, sizeof *job);
     job->size = size;
-    setenv("MDIST_ELASTIC_REPLICAS", "8", 1);
+    set_number("MDIST_ELASTIC_REPLICAS", replicas);
     set_number("MDIST_ELASTIC_MIN_WORKERS", least);
     set_number("MDIST_ELASTIC_MAX_WORKERS", size);
     setenv("MDIST_ELASTIC_WAIT", "30s", 1);
@@ -143,4 +150,46 @@ void run_undisturbed(Job *job, uint32_t size, char result[64]) {
     memcpy(result, printed, 23);
     result[23] = '\0';
     expect(job, result, 0);
+}
+
+static void disturb(uint64_t seed, const char *result) {
+    static const char *const links[] = {"tcp", "auto"};
+    uint64_t random = mixed(seed * 2654435761u + 1);
+    const uint32_t size = 2 + (uint32_t)(random % 3), kills = size > 2 && random / 3 % 3 == 0 ? 2 : 1;
+    Job job;
+    begin(&job, size, 1, kills == 2 ? "2" : "1", links[random / 16 % 2]);
+    job.keeps_size = random / 32 % 2;
+    for (uint32_t i = 0; i < size; ++i) start(&job, NULL);
+    for (uint32_t i = 0; i < size; ++i) await_begin(&job.workers[i]);
+    for (uint32_t i = 0; i < kills; ++i) {
+        random = mixed(random + seed);
+        const struct timespec pause = {0, (long)(random % 50000000)};
+        nanosleep(&pause, NULL);
+        const pid_t victim = job.workers[(random / 64 + i) % size].pid;
+        if (kill(victim, SIGKILL) == 0) reap(&job, victim);
+    }
+    finish(&job);
+    uint32_t dead = 0, good = 0;
+    while (good < size && job.workers[good].status != 0) ++good;
+    assert_true(good < size);
+    for (uint32_t i = 0; i < job.count; ++i) {
+        dead += WIFSIGNALED(job.workers[i].status) ? 1 : 0;
+        // A newcomer came too late: the others had the result, and had begun to leave.
+        const char *const text = job.workers[i].text;
+        const int late = strstr(text, "job_ended") != NULL || strstr(text, "replica_lost") != NULL;
+        if (i >= size && late) job.workers[i] = job.workers[good];
+    }
+    assert_true(dead <= kills);
+    expect(&job, result, dead);
+}
+
+void disturb_all(uint64_t count, const char *result, void (*before)(uint64_t seed)) {
+    const char *const first = getenv("MDIST_TEST_SEED"), *const many = getenv("MDIST_TEST_COUNT");
+    const uint64_t seed = first != NULL ? strtoull(first, NULL, 10) : 1;
+    const uint64_t runs = many != NULL ? strtoull(many, NULL, 10) : count;
+    for (uint64_t run = 0; run < runs; ++run) {
+        if (many != NULL) print_message("begins seed %" PRIu64 "\n", seed + run);
+        if (before != NULL) before(seed + run);
+        disturb(seed + run, result);
+    }
 }

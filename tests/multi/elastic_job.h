@@ -31,6 +31,8 @@ int is_worker(int argc, char **argv);
 
 /// Makes the store of a job of 8 replicas. `least` workers must be left, `link` is the communication.implementation.
 void begin(Job *job, uint32_t size, uint32_t least, const char *copies, const char *link);
+/// The same of a job of so many replicas.
+void begin_with(Job *job, uint32_t replicas, uint32_t size, uint32_t least, const char *copies, const char *link);
 /// Starts a worker. `die` is its TEST_DIE, or NULL.
 void start(Job *job, const char *die);
 /// Returns when the worker has written that it has begun.
@@ -44,3 +46,6 @@ void finish(Job *job);
 void expect(const Job *job, const char *result, uint32_t killed);
 /// Sets what a job of so many workers prints that loses none: "result 0123456789abcdef". Its workers have ended.
 void run_undisturbed(Job *job, uint32_t size, char result[64]);
+/// Kills one worker, or two, of a job at random moments, and fails the test unless the others have that result. Does so
+/// for `count` seeds, or those of MDIST_TEST_SEED and MDIST_TEST_COUNT. `before` is called before each; it may be NULL.
+void disturb_all(uint64_t count, const char *result, void (*before)(uint64_t seed));

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static char undisturbed[64]; // "result 0123456789abcdef"
@@ -307,51 +306,13 @@ static void too_many_losses_name_the_replicas(void **state) {
     }
 }
 
-/// Kills one worker, or two, at random moments, from outside.
-static void disturb(uint64_t seed, const char *result) {
-    static const char *const links[] = {"tcp", "auto"};
-    uint64_t random = mixed(seed * 2654435761u + 1);
-    const uint32_t size = 2 + (uint32_t)(random % 3), kills = size > 2 && random / 3 % 3 == 0 ? 2 : 1;
-    Job job;
-    begin(&job, size, 1, kills == 2 ? "2" : "1", links[random / 16 % 2]);
-    job.keeps_size = random / 32 % 2;
-    for (uint32_t i = 0; i < size; ++i) start(&job, NULL);
-    for (uint32_t i = 0; i < size; ++i) await_begin(&job.workers[i]);
-    for (uint32_t i = 0; i < kills; ++i) {
-        random = mixed(random + seed);
-        const struct timespec pause = {0, (long)(random % 50000000)};
-        nanosleep(&pause, NULL);
-        const pid_t victim = job.workers[(random / 64 + i) % size].pid;
-        if (kill(victim, SIGKILL) == 0) reap(&job, victim);
-    }
-    finish(&job);
-    uint32_t dead = 0, good = 0;
-    while (good < size && job.workers[good].status != 0) ++good;
-    assert_true(good < size);
-    for (uint32_t i = 0; i < job.count; ++i) {
-        dead += WIFSIGNALED(job.workers[i].status) ? 1 : 0;
-        // A newcomer came too late: the others had the result, and had begun to leave.
-        const char *const text = job.workers[i].text;
-        const int late = strstr(text, "job_ended") != NULL || strstr(text, "replica_lost") != NULL;
-        if (i >= size && late) job.workers[i] = job.workers[good];
-    }
-    assert_true(dead <= kills);
-    expect(&job, result, dead);
-}
-
 static void random_kills_change_nothing(void **state) {
     (void)state;
-    const char *const first = getenv("MDIST_TEST_SEED"), *const count = getenv("MDIST_TEST_COUNT");
-    const uint64_t seed = first != NULL ? strtoull(first, NULL, 10) : 1;
-    const uint64_t runs = count != NULL ? strtoull(count, NULL, 10) : 12;
     setenv("TEST_STEPS", "90", 1);
     Job job;
     char result[64];
     run_undisturbed(&job, 2, result);
-    for (uint64_t run = 0; run < runs; ++run) {
-        if (count != NULL) print_message("begins seed %" PRIu64 "\n", seed + run);
-        disturb(seed + run, result);
-    }
+    disturb_all(12, result, NULL);
     unsetenv("TEST_STEPS");
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elastic_training.h"
 
+#include "elastic_state.h"
+
 #include <inttypes.h>
 #include <mdist/mdist.h>
 #include <signal.h>
@@ -10,14 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REPLICAS = 8, STEPS = 24, EVERY = 3, WEIGHTS = 1000 };
+enum { STEPS = 24, EVERY = 3 };
 
-static uint64_t generator[REPLICAS]; // the program's own state of each replica; a blob
-static mdist_variable_t *weights, *seen;
-static int all_mirrored; // TEST_MIRRORED is set: nothing belongs to one replica
-static mdist_gradients_t *gradients; // NULL unless TEST_GRADIENTS is set
 static uint64_t now_at;
-enum { ANY = 99 };                     // in the place of a replica id
+enum { ANY = 99 }; // in the place of a replica id
 // "step 5 0": in step 5 of replica 0; also "save 6 0", "restore 0 0", "ship 0 99"
 static const char *die_in, *die_where;
 static uint64_t die_step;
@@ -43,64 +41,25 @@ static void hold_at(uint64_t at, uint32_t replica_id) {
     if (is_place("hold", at, replica_id)) raise(SIGSTOP);
 }
 
-uint64_t mixed(uint64_t x) {
-    x ^= x >> 31;
-    x *= 0xbf58476d1ce4e5b9u;
-    return x ^ x >> 27;
-}
-
 static int32_t save(uint32_t replica_id, void *to, size_t bytes, void *user_data) {
     (void)user_data;
     static int has_failed;
     die_at("save", now_at, replica_id);
     if (is_place("fail", now_at, replica_id) && !has_failed++) return 7;
-    memcpy(to, &generator[replica_id], bytes);
+    memcpy(to, generator_of(replica_id), bytes);
     return 0;
 }
 
 static int32_t restore(uint32_t replica_id, const void *from, size_t bytes, void *user_data) {
     (void)user_data;
     die_at("restore", 0, replica_id);
-    memcpy(&generator[replica_id], from, bytes);
+    memcpy(generator_of(replica_id), from, bytes);
     return 0;
 }
 
-/// Sums over the replicas, by one all-reduce or by gradients.
-static mdist_status_t sum(mdist_replica_t *replica, float gradient[WEIGHTS]) {
-    const mdist_buffer_t buffer = {gradient, WEIGHTS, MDIST_FLOAT32, 0};
-    if (gradients == NULL) return mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL);
-    mdist_tensor_t place;
-    mdist_status_t status = mdist_gradients_tensor(gradients, mdist_replica_local_index(replica), 0, &place, NULL);
-    if (status != MDIST_OK) return status;
-    memcpy(place.data, gradient, WEIGHTS * sizeof *gradient);
-    status = mdist_gradients_ready(replica, gradients, 0, NULL);
-    if (status == MDIST_OK) status = mdist_gradients_wait(replica, gradients, NULL, NULL, NULL);
-    memcpy(gradient, place.data, WEIGHTS * sizeof *gradient);
-    return status;
-}
-
-static int32_t step(mdist_replica_t *replica, void *user_data) {
-    const uint64_t at = *(const uint64_t *)user_data;
-    const uint32_t id = mdist_replica_id(replica), local = mdist_replica_local_index(replica);
-    die_at("step", at, id);
-    hold_at(at, id);
-    mdist_tensor_t own, count, row;
-    if (mdist_variable_tensor(weights, local, &own, NULL) != MDIST_OK) return 1;
-    if (!all_mirrored && mdist_variable_tensor(seen, local, &count, NULL) != MDIST_OK) return 1;
-    if (mdist_replica_argument(replica, 0, NULL, &row, NULL) != MDIST_OK) return 1;
-    double rows = 0;
-    const uint64_t row_count = row.shape[0];
-    for (uint64_t i = 0; i < row_count; ++i) rows += (double)((const int64_t *)row.data)[i];
-    generator[id] = mixed(all_mirrored ? 100 * id + at : generator[id] + at);
-    float *const w = own.data;
-    float gradient[WEIGHTS];
-    for (int i = 0; i < WEIGHTS; ++i)
-        gradient[i] =
-            (float)((generator[id] >> (i % 40)) & 1023) / 997.0f - w[i] * (float)(id + 1) * 0.1f + (float)rows * 1e-3f;
-    if (sum(replica, gradient) != MDIST_OK) return 1;
-    for (int i = 0; i < WEIGHTS; ++i) w[i] += 0.01f * gradient[i];
-    if (!all_mirrored) *(double *)count.data += rows + (double)id;
-    return 0;
+static void reach_step(uint64_t at, uint32_t replica_id) {
+    die_at("step", at, replica_id);
+    hold_at(at, replica_id);
 }
 
 static void fail_worker(const char *what, mdist_error_t *error) {
@@ -159,7 +118,11 @@ static mdist_iterator_t *numbers_of(mdist_strategy_t *strategy) {
     mdist_dataset_t *range, *counted, *shuffled, *repeated, *batches, *dealt;
     mdist_iterator_t *iterator;
     if (getenv("TEST_FUNCTION") != NULL) {
-        DO(mdist_distribute_from_function(strategy, numbers_of_one, strategy, &dealt, NULL, &problem));
+        mdist_error_t *error = NULL;
+        if (mdist_distribute_from_function(strategy, numbers_of_one, strategy, &dealt, NULL, &error) != MDIST_OK) {
+            mdist_strategy_destroy(strategy); // so the others still read what this worker has told them
+            fail_worker("mdist_distribute_from_function", error);
+        }
         DO(mdist_iterator_create(dealt, &iterator, &problem));
         mdist_dataset_destroy(dealt);
         return iterator;
@@ -180,11 +143,6 @@ static mdist_iterator_t *numbers_of(mdist_strategy_t *strategy) {
     return iterator;
 }
 
-static uint64_t hash_of(uint64_t hash, const void *data, size_t bytes) {
-    for (size_t i = 0; i < bytes; ++i) hash = (hash ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;
-    return hash;
-}
-
 /// Waits until somebody wants to enter. All workers ask in step.
 static mdist_status_t await_newcomer(mdist_strategy_t *strategy, mdist_error_t **error) {
     for (int32_t changed = 0; !changed;) {
@@ -198,16 +156,16 @@ static mdist_status_t await_newcomer(mdist_strategy_t *strategy, mdist_error_t *
 
 /// Reading takes all workers, so one may be lost here, too.
 static mdist_status_t print_result(mdist_strategy_t *strategy, uint32_t generation, mdist_error_t **error) {
-    uint64_t hash = 0xcbf29ce484222325u;
-    mdist_value_t *value;
-    mdist_tensor_t tensor;
-    for (int i = 0; i < (all_mirrored ? 1 : 2); ++i) {
-        const mdist_status_t status = mdist_variable_read(i == 0 ? weights : seen, &value, NULL, error);
-        if (status != MDIST_OK) return status;
-        DO(mdist_value_tensor(value, 0, &tensor, &problem));
-        hash = hash_of(hash, tensor.data, i == 0 ? WEIGHTS * sizeof(float) : sizeof(double));
-        mdist_value_destroy(value);
+    uint64_t hash;
+    const mdist_status_t status = hash_state(&hash, error);
+    if (status != MDIST_OK) return status;
+    printf("on");
+    for (uint32_t local = 0; local < mdist_strategy_local_replica_count(strategy); ++local) {
+        char device[32];
+        DO(mdist_strategy_device(strategy, local, device, sizeof device, NULL, &problem));
+        printf(" %s", device);
     }
+    puts("");
     printf("reads %" PRIu64 "\n", (uint64_t)reads);
     printf("result %016" PRIx64 " generation %" PRIu32 " workers %" PRIu32 "\n", hash, generation,
            mdist_strategy_worker_count(strategy));
@@ -218,8 +176,8 @@ static mdist_status_t print_result(mdist_strategy_t *strategy, uint32_t generati
 /// Before it enters, a newcomer can neither run nor reduce nor commit.
 static void check_newcomer(mdist_strategy_t *strategy) {
     mdist_error_t *error = NULL;
-    uint64_t at = 0;
-    const mdist_status_t ran = mdist_run(strategy, step, &at, NULL, 0, NULL, 0, NULL, &error);
+    Step step = {0, reach_step};
+    const mdist_status_t ran = mdist_run(strategy, step_of_state, &step, NULL, 0, NULL, 0, NULL, &error);
     if (ran != MDIST_ERR_FAILED_PRECONDITION || strcmp(mdist_error_reason(error), "joining") != 0)
         fail_worker("mdist_run of a newcomer", error);
     mdist_error_free(error);
@@ -274,45 +232,36 @@ static void use_old_handles(mdist_strategy_t *strategy, mdist_group_t *group) {
     exit(0);
 }
 
+static int32_t do_nothing(mdist_replica_t *replica, void *user_data) {
+    (void)replica, (void)user_data;
+    return 0;
+}
+
 static int train(void) {
     mdist_strategy_t *strategy;
     mdist_blob_t *blob = NULL;
     if (getenv("TEST_PID") != NULL) printf("pid %ld\n", (long)getpid());
     DO(mdist_strategy_create(NULL, &strategy, &problem));
-    static float zeros[WEIGHTS];
-    static double none[1];
-    const mdist_tensor_t like = {
-        .data = zeros, .dtype = MDIST_FLOAT32, .rank = 1, .shape = {WEIGHTS - is_strange(strategy, "shape")}};
-    const mdist_tensor_t one = {.data = none, .dtype = MDIST_FLOAT64, .rank = 1, .shape = {1}};
-    mdist_variable_options_t options = {.struct_size = sizeof options};
-    DO(mdist_variable_create(strategy, "weights", &like, &weights, &options, &problem));
-    options.synchronization = MDIST_SYNC_ON_READ;
-    options.aggregation = MDIST_AGGREGATION_SUM;
-    all_mirrored = getenv("TEST_MIRRORED") != NULL;
-    if (!all_mirrored) DO(mdist_variable_create(strategy, "seen", &one, &seen, &options, &problem));
+    const int all_mirrored = getenv("TEST_MIRRORED") != NULL;
+    DO(create_state(strategy, all_mirrored, getenv("TEST_GRADIENTS"), WEIGHTS - (uint64_t)is_strange(strategy, "shape"),
+                    &problem));
     if (!all_mirrored)
-        DO(mdist_blob_create(strategy, "generator", sizeof generator[0], save, restore, NULL, NULL, &blob, &problem));
-    if (getenv("TEST_GRADIENTS") != NULL) {
-        mdist_gradients_options_t summed = {.struct_size = sizeof summed, .op = MDIST_SUM};
-        DO(mdist_gradients_create(strategy, &like, 1, &gradients, &summed, &problem));
-    }
+        DO(mdist_blob_create(strategy, "generator", sizeof(uint64_t), save, restore, NULL, NULL, &blob, &problem));
     if (is_strange(strategy, "blob")) {
         mdist_blob_t *other;
         DO(mdist_blob_create(strategy, "other", 4, save, restore, NULL, NULL, &other, &problem));
     }
-    for (uint32_t id = 0; id < REPLICAS; ++id) generator[id] = id + 1;
     mdist_iterator_t *const iterator = numbers_of(strategy);
 
     const uint32_t wanted_workers = getenv("TEST_WANTED") != NULL ? (uint32_t)atoi(getenv("TEST_WANTED")) : 0;
     mdist_change_t change = {.struct_size = sizeof change, .generation = 1};
     uint64_t at = 0;
     mdist_error_t *error = NULL;
+    DO(place_state(strategy, &problem));
     if (mdist_strategy_is_joining(strategy)) {
         check_newcomer(strategy);
-        mdist_tensor_t last; // of the replicas that a newcomer has at first
-        DO(mdist_variable_tensor(weights, REPLICAS - 1, &last, &problem));
         DO(mdist_regroup(strategy, &change, NULL, &problem));
-        *(volatile float *)last.data = 1; // has no meaning, but is memory
+        DO(place_state(strategy, &problem));
         at = change.step;
         tell("begun");
     }
@@ -325,12 +274,14 @@ static int train(void) {
     int begun = change.generation != 1, has_result = 0;
     for (;;) {
         now_at = at;
+        Step step = {at, reach_step};
         mdist_value_t *element = NULL;
         const int ends = at == steps;
         const int waits = !ends && wanted_workers > mdist_strategy_worker_count(strategy);
         mdist_status_t status = waits ? await_newcomer(strategy, &error) : MDIST_OK;
         if (waits && status == MDIST_OK) {
             DO(mdist_regroup(strategy, &change, NULL, &problem));
+            DO(place_state(strategy, &problem));
             at = change.step;
             continue;
         }
@@ -349,7 +300,8 @@ static int train(void) {
             if (status == MDIST_OK) break;
         }
         if (status == MDIST_OK && !changed) status = mdist_iterator_next(iterator, &element, 1, &error);
-        if (status == MDIST_OK && !changed) status = mdist_run(strategy, step, &at, &element, 1, NULL, 0, NULL, &error);
+        if (status == MDIST_OK && !changed)
+            status = mdist_run(strategy, step_of_state, &step, &element, 1, NULL, 0, NULL, &error);
         mdist_value_destroy(element);
         if (status == MDIST_OK && !begun++) tell("begun"); // all workers have the first commit
         if (status == MDIST_OK && !changed && ++at % EVERY == 0) {
@@ -369,16 +321,17 @@ static int train(void) {
         error = NULL;
         status = mdist_regroup(strategy, &change, NULL, &error);
         if (status != MDIST_OK && has_result) break; // the others have left
+        if (status != MDIST_OK && mdist_run(strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, NULL) == MDIST_OK)
+            fail_worker("to refuse a run after a regroup that failed", error);
         if (status != MDIST_OK) fail_worker("mdist_regroup", error);
         if (group != NULL) use_old_handles(strategy, group);
+        DO(place_state(strategy, &problem));
         at = change.step;
     }
     mdist_error_free(error);
     mdist_iterator_destroy(iterator);
     mdist_blob_destroy(blob);
-    mdist_gradients_destroy(gradients);
-    mdist_variable_destroy(weights);
-    mdist_variable_destroy(seen);
+    destroy_state();
     mdist_strategy_destroy(strategy);
     return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small training that the tests of elastic jobs disturb. It runs in a worker, and prints "begun" when the worker is in
-// the job, "lost: ..." for each loss, and "result HASH generation N workers N" at the end. Variables of the environment:
+// the job, "lost: ..." for each loss, "on DEVICES" and "result HASH generation N workers N" at the end. Variables of the environment:
 //   TEST_STEPS       how many steps, 24 unless told
 //   TEST_DIE         "step 5 0": kills itself in step 5 of replica 0 (99: of any); also "save 6 0", "restore 0 0".
 //                    "hold 5 0": stops there, to be killed. "fail 6 4": lives, but cannot save replica 4's blob once.
@@ -10,7 +10,7 @@
 //   TEST_PID         prints "pid N" first
 //   TEST_FUNCTION    takes input from a function: "by replica", or "by worker", which is a mistake
 //   TEST_NO_REGROUP  goes on after a commit that failed, without mdist_regroup
-//   TEST_GRADIENTS   sums by gradients instead of an all-reduce
+//   TEST_GRADIENTS   sums by gradients instead of an all-reduce; "lent": in memory of the program
 //   TEST_OLD_HANDLES uses a group of an old generation after the first loss, and then prints "result refused"
 //   TEST_MIRRORED    has no state that belongs to one replica
 //   TEST_STRANGER    what a newcomer creates otherwise than the others: "blob", "shape" or "dataset"
@@ -20,5 +20,3 @@
 
 /// Returns the exit status of the worker.
 int elastic_training(void);
-/// Spreads a number's bits.
-uint64_t mixed(uint64_t x);

@@ -160,6 +160,13 @@ void Gpu::finish() {
     wait_until_done("the work of its stream");
 }
 
+void Gpu::finish_unless_overdue() {
+    if (!keeps_memory()) return finish();
+    physical_.require_sound();
+    const char *const what = "the work of its stream";
+    if (!physical_.wait_for_stream(stream(), 0, what)) throw not_done(what);
+}
+
 void Gpu::return_to(mdist_gpu_stream *stream) {
     try {
         return stream_->use(stream);

@@ -45,6 +45,8 @@ class Gpu final : public Device {
     void divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements) override;
     void scale(int32_t dtype, void *to, double factor, std::size_t elements) override;
     void finish() override;
+    /// The same, but waits for nothing while work of this process is overdue (overdue.h), on whatever GPU.
+    void finish_unless_overdue();
     /// Like mdist_gpu_api::squares.
     void squares(const std::vector<mdist_gpu_squares> &items);
 

@@ -42,7 +42,8 @@ std::string position_of(Iterator &iterator, bool begins) {
 
 } // namespace
 
-Elastic::Elastic(Job &job, VariableStore &variables, Runs &runs) : job_(job), variables_(variables), runs_(runs) {
+Elastic::Elastic(Job &job, VariableStore &variables, Runs &runs, Graphs &graphs)
+    : job_(job), variables_(variables), runs_(runs), graphs_(graphs) {
     if (!job_.joining()) begin_with_first_run();
 }
 

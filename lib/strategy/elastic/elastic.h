@@ -17,6 +17,7 @@
 #include "strategy/elastic/blob.h"
 #include "strategy/elastic/kept_commit.h"
 #include "strategy/job/job.h"
+#include "strategy/steps/graphs.h"
 #include "strategy/steps/runs.h"
 #include "strategy/variables/store.h"
 #include "util/failure.h"
@@ -35,7 +36,7 @@ class Workers;
 
 class Elastic {
   public:
-    Elastic(Job &job, VariableStore &variables, Runs &runs);
+    Elastic(Job &job, VariableStore &variables, Runs &runs, Graphs &graphs);
 
     /// Keeps the state of all workers, as of the program's step `step`.
     void commit(uint64_t step, uint64_t timeout_ns);
@@ -77,8 +78,10 @@ class Elastic {
     void find_holders(Workers &others, const Call &call, uint64_t timeout_ns);
 
     void check_is_loss() const;
+    void finish_gpus() const;
     Holdings holdings() const;
     bool enter(const Generation &next);
+    void drop_out(const Failure &failure);
     void restore(const Generation &next, uint64_t timeout_ns);
     void take_from_others(Workers &others, const Call &call, CommitId id, const State &state, uint64_t timeout_ns);
     void forget_input(const State &state) const;
@@ -87,6 +90,7 @@ class Elastic {
     Job &job_;
     VariableStore &variables_;
     Runs &runs_;
+    Graphs &graphs_;
     std::vector<KeptCommit> commits_; // two at most, older first
     KeptCommit spare_;                // the last one's memory, for the next
     std::vector<uint32_t> holders_;   // of this worker's parts

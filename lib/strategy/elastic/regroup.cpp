@@ -4,6 +4,7 @@
 
 #include "comm/call/bad_message.h"
 #include "comm/workers/workers.h"
+#include "device/gpu/gpu.h"
 #include "strategy/job/call_functions.h"
 #include "strategy/variables/variable.h"
 #include "util/log.h"
@@ -16,10 +17,10 @@
 namespace mdist {
 namespace {
 
-/// Whether a regroup can make good what has failed.
+/// Whether a regroup can make good what has failed. A GPU that fails is lost with its worker, whose regroup fails.
 bool is_loss(const Failure &failure) {
     const mdist_status_t status = failure.status();
-    return status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_TIMEOUT ||
+    return status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_TIMEOUT || status == MDIST_ERR_DEVICE ||
            (status == MDIST_ERR_ABORTED && failure.reason() != "destroyed");
 }
 
@@ -122,15 +123,30 @@ void Elastic::check_is_loss() const {
         .worker(cause->worker());
 }
 
+/// What their streams still do may use memory that the next generation takes over. A worker whose GPU has failed, or
+/// has not ended its work, is out of the job.
+void Elastic::finish_gpus() const {
+    for (const auto &device : job_.devices())
+        if (device->gpu() != nullptr) device->gpu()->finish_unless_overdue();
+}
+
 uint64_t Elastic::regroup(uint64_t timeout_ns) {
     job_.require_open();
     check_is_loss();
     if (job_.end_of_collectives()) ++losses_;
     const uint64_t limit = timeout_ns != 0 ? timeout_ns : job_.link_settings().timeout_ns;
     for (;;) {
+        finish_gpus();
         job_.leave_generation();
         if (enter(job_.elastic_membership()->next(holdings(), limit))) return commits_.back().step;
     }
+}
+
+/// This worker is out of the job. The others lose it, and nobody may use what is half made here.
+void Elastic::drop_out(const Failure &failure) {
+    if (job_.end_of_collectives()) return; // all have been told
+    job_.leave_generation();
+    job_.group().fail(failure);
 }
 
 /// Returns false if workers were lost again, or turned away.
@@ -138,13 +154,20 @@ bool Elastic::enter(const Generation &next) {
     try {
         job_.enter_generation(next);
         runs_.span_changed();
+        graphs_.span_changed(job_.local_replica_count());
         runs_.before_next(nullptr);
         variables_.span_changed(job_.devices());
         for (const auto &variable : variables_.all()) variable->span_changed();
         restore(next, job_.link_settings().timeout_ns);
         return true;
     } catch (const Failure &failure) {
-        if (!is_loss(failure) || failure.reason() == "no_commit") throw;
+        // A GPU that has failed for good ends its worker's regroup. Another failure may come again each time.
+        const bool too_often =
+            failure.status() == MDIST_ERR_DEVICE && ++losses_ > job_.elastic().max_losses_per_commit;
+        if (!is_loss(failure) || failure.reason() == "no_commit" || too_often) {
+            drop_out(failure);
+            throw;
+        }
         log_info("elastic: generation ", next.number, " has failed while it was entered: ", failure.message());
         return false;
     }

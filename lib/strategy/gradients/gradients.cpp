@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace mdist {
 
@@ -20,22 +21,32 @@ Gradients::Gradients(std::shared_ptr<Job> job, std::vector<GradientSpec> specs, 
     make_shares();
 }
 
-void Gradients::make_shares() {
-    const uint32_t count = job_->local_replica_count();
+/// Keeps the memory of all shares, by local replica, for the shares that come.
+void Gradients::leave_shares() {
     former_.resize(std::max(former_.size(), shares_.size()));
     for (std::size_t i = 0; i < shares_.size(); ++i)
-        former_[i] = {std::move(shares_[i]->gradients), std::move(shares_[i]->spare)};
+        former_[i] = {std::move(shares_[i]->gradients), std::move(shares_[i]->spare), shares_[i]->place};
     shares_.clear();
+    for (uint32_t local = 0; local < std::min<std::size_t>(former_.size(), job_->local_replica_count()); ++local)
+        if (!(former_[local].place == job_->device(local).place())) // of a newcomer that has its GPUs only now
+            elsewhere_.push_back(std::exchange(former_[local], {}));
+}
+
+void Gradients::make_shares() {
+    const uint32_t count = job_->local_replica_count();
+    leave_shares();
     for (uint32_t local = 0; local < count; ++local) {
         auto share = std::make_unique<Share>();
         const bool lent = plan_.options().lent;
+        share->place = job_->device(local).place();
         if (local < former_.size()) {
             share->gradients = std::move(former_[local].gradients);
             share->spare = std::move(former_[local].spare);
-            if (!lent) job_->device(local).zero(share->gradients.get(), plan_.bytes());
-        } else if (!lent) {
-            share->gradients = job_->allocate_shared(local, plan_.bytes());
         }
+        if (share->gradients)
+            job_->device(local).zero(share->gradients.get(), plan_.bytes());
+        else if (!lent)
+            share->gradients = job_->allocate_shared(local, plan_.bytes());
         share->lent = std::make_unique<std::atomic<char *>[]>(plan_.count());
         share->data = std::make_unique<std::atomic<char *>[]>(plan_.count());
         for (std::size_t i = 0; !lent && i < plan_.count(); ++i)
@@ -51,7 +62,8 @@ void Gradients::make_shares() {
         shares_.push_back(std::move(share));
     }
     for (std::size_t local = count; local < former_.size(); ++local)
-        if (former_[local].gradients) clear_pages(former_[local].gradients.get(), plan_.bytes());
+        if (former_[local].gradients && former_[local].place.on_host())
+            clear_pages(former_[local].gradients.get(), plan_.bytes());
 }
 
 void Gradients::check_index(std::size_t index) const {

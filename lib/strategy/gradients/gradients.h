@@ -83,6 +83,7 @@ class Gradients final : public Unfinished, public OfSpan, public std::enable_sha
     /// Atomic, since other threads may ask where gradients lie.
     using Addresses = std::unique_ptr<std::atomic<char *>[]>;
     struct Share {
+        Place place;                // of the device
         Memory gradients;           // the library's; empty if the program lends
         Addresses lent;             // by gradient; nullptr: none
         Addresses data;             // where they lie in this round
@@ -94,6 +95,7 @@ class Gradients final : public Unfinished, public OfSpan, public std::enable_sha
 
     static char *at(const Memory &memory, std::size_t offset) { return static_cast<char *>(memory.get()) + offset; }
 
+    void leave_shares();
     void make_shares();
     void in_round(Party &replica, FunctionRef<void(Share &)> call);
     void open(Party &replica, Share &share);
@@ -130,6 +132,7 @@ class Gradients final : public Unfinished, public OfSpan, public std::enable_sha
     struct Former {
         Memory gradients;
         std::vector<Memory> spare;
+        Place place;
     };
 
     const std::shared_ptr<Job> job_;
@@ -137,6 +140,7 @@ class Gradients final : public Unfinished, public OfSpan, public std::enable_sha
     std::vector<std::unique_ptr<Share>> shares_; // by local replica
     /// By local replica, of those that the worker has no longer: the program may still have their addresses.
     std::vector<Former> former_;
+    std::vector<Former> elsewhere_; // of replicas that work on another device now
 };
 
 } // namespace mdist

@@ -83,13 +83,7 @@ std::vector<int32_t> every(const std::vector<int32_t> &gpus, std::size_t first, 
 /// Prepares the contribution, and distributes it once as a trial. Every error on one worker must show before all
 /// workers have agreed.
 Contribution checked(const Job &job, Contribution mine, uint32_t replicas) {
-    const std::vector<int32_t> gpus = gpus_of(job, mine, replicas);
-    const std::size_t parts = mine.parts.size();
-    for (std::size_t i = 0; i < parts; ++i) {
-        auto &part = mine.parts[i];
-        if (!gpus.empty()) part = make_placed(part, every(gpus, i, parts));
-        if (mine.ahead != 0) part = make_prefetch(part, saturated_product(mine.ahead, replicas / parts));
-    }
+    place_and_prefetch(job, mine, replicas);
     make_dealt(mine.parts, Deal{.replicas = replicas});
     return mine;
 }
@@ -100,6 +94,17 @@ Inputs::Inputs(const Config &config)
     : by_replica(config.text("data.order") == "replica"),
       on_devices(config.text("data.prefetch_on_device") == "true"),
       policy(policy_of(config)) {}
+
+std::vector<int32_t> place_and_prefetch(const Job &job, Contribution &mine, uint32_t replicas) {
+    std::vector<int32_t> gpus = gpus_of(job, mine, replicas);
+    const std::size_t parts = mine.parts.size();
+    for (std::size_t i = 0; i < parts; ++i) {
+        auto &part = mine.parts[i];
+        if (!gpus.empty()) part = make_placed(part, every(gpus, i, parts));
+        if (mine.ahead != 0) part = make_prefetch(part, saturated_product(mine.ahead, replicas / parts));
+    }
+    return gpus;
+}
 
 std::shared_ptr<Dataset> distribute(const std::shared_ptr<Job> &job, Inputs &inputs, CallKind kind,
                                     FunctionRef<Contribution(const InputLayout &)> bring) {

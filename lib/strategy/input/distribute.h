@@ -39,6 +39,10 @@ struct Contribution {
     std::string text;                                  // description for error messages
 };
 
+/// Has the parts' elements copied to the GPUs of these replicas of this worker, and made ahead, as the contribution
+/// says. Returns Deal::gpus.
+std::vector<int32_t> place_and_prefetch(const Job &job, Contribution &mine, uint32_t replicas);
+
 /// Distributes what `bring` returns. `bring` runs on this thread, without the turn. All workers call this; a failure on
 /// one worker fails on all in the same way, and so does a disagreement between workers (MISMATCH). `kind` names the
 /// public function.

@@ -7,7 +7,6 @@
 #include "strategy/input/agreement.h"
 #include "strategy/job/consensus.h"
 #include "strategy/job/context.h"
-#include "util/saturate.h"
 
 #include <utility>
 
@@ -24,13 +23,10 @@ struct Common {
     bool by_replica = false; // a dataset for each replica
 
     std::shared_ptr<const Dataset> dealt(const InputLayout &layout) const {
-        const uint64_t replicas = layout.own().count();
         Contribution mine = make(layout);
-        const std::size_t parts = mine.parts.size();
-        for (auto &part : mine.parts)
-            if (mine.ahead != 0) part = make_prefetch(part, saturated_product(mine.ahead, replicas / parts));
         Deal deal;
-        deal.replicas = replicas;
+        deal.gpus = place_and_prefetch(*job, mine, layout.own().count());
+        deal.replicas = layout.own().count();
         deal.partial = !mine.whole_steps;
         if (by_replica) deal.agreement = agreement;
         deal.text = std::move(mine.text);

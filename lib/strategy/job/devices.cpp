@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "strategy/job/form.h"
+#include "strategy/job/devices.h"
 
 #include "cluster/config.h"
 #include "cluster/names.h"
@@ -32,7 +32,7 @@ Failure wrong(const Config &config, const std::string &what) {
         .reason("bad_value");
 }
 
-std::shared_ptr<Device> open_gpu(const Config &config, const DeviceName &name) {
+void require_gpu(const Config &config, const DeviceName &name) {
     const GpuSupport &support = gpu_support();
     const char *key = key_of(config);
     if (support.count == 0)
@@ -42,26 +42,43 @@ std::shared_ptr<Device> open_gpu(const Config &config, const DeviceName &name) {
     if (name.index >= support.count)
         throw wrong(config, text("there is no gpu:", name.index, "; this process has ",
                                  support.count == 1 ? "gpu:0 alone" : text("gpu:0 to gpu:", support.count - 1)));
-    auto gpu = std::make_shared<Gpu>(name.index, name.logical);
-    const std::string_view blocking = config.text("gpu.blocking");
-    gpu->set_blocking(blocking == "true" || blocking == "1");
-    const uint64_t timeout_ns = config.duration_ns("communication.timeout");
-    gpu->set_timeout(timeout_ns);
-    gpu->physical().be_patient(timeout_ns);
-    return gpu;
 }
 
 } // namespace
 
-std::vector<std::shared_ptr<Device>> open_devices(const Config &config) {
+GpuSettings gpu_settings(const Config &config) {
+    const std::string_view blocking = config.text("gpu.blocking");
+    return {blocking == "true" || blocking == "1", config.duration_ns("communication.timeout")};
+}
+
+bool names_devices(const Config &config) {
+    return config.is_set(key_of(config));
+}
+
+std::vector<DeviceName> device_names(const Config &config) {
     const std::vector<DeviceName> names = names_of(config);
     const auto is_gpu = [](const DeviceName &name) { return name.kind == DeviceKind::kGpu; };
     const auto gpus = std::count_if(names.begin(), names.end(), is_gpu);
     if (gpus != 0 && gpus != static_cast<std::ptrdiff_t>(names.size()))
         throw wrong(config, "a strategy cannot mix CPU and GPU replicas; name only CPU devices or only GPUs");
-    std::vector<std::shared_ptr<Device>> devices;
     for (const DeviceName &name : names)
-        devices.push_back(is_gpu(name) ? open_gpu(config, name) : make_cpu_device(name.index));
+        if (is_gpu(name)) require_gpu(config, name);
+    return names;
+}
+
+std::shared_ptr<Device> open_gpu(const DeviceName &name, const GpuSettings &settings) {
+    auto gpu = std::make_shared<Gpu>(name.index, name.logical);
+    gpu->set_blocking(settings.blocking);
+    gpu->set_timeout(settings.timeout_ns);
+    gpu->physical().be_patient(settings.timeout_ns);
+    return gpu;
+}
+
+std::vector<std::shared_ptr<Device>> open_devices(const Config &config) {
+    const GpuSettings settings = gpu_settings(config);
+    std::vector<std::shared_ptr<Device>> devices;
+    for (const DeviceName &name : device_names(config))
+        devices.push_back(name.kind == DeviceKind::kGpu ? open_gpu(name, settings) : make_cpu_device(name.index));
     return devices;
 }
 

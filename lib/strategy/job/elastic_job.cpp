@@ -6,6 +6,7 @@
 #include "comm/device/gpu_group.h"
 #include "comm/mail/mail.h"
 #include "comm/workers/workers.h"
+#include "strategy/job/elastic_devices.h"
 #include "strategy/job/job.h"
 #include "strategy/job/replica_group.h"
 #include "util/log.h"
@@ -17,7 +18,8 @@ namespace mdist {
 
 void Job::join_elastic(const Config &config) {
     const Resolved resolved = resolve(config, process_environment());
-    elastic_membership_ = join_elastic_job(config, resolved, elastic_);
+    elastic_devices_ = std::make_unique<ElasticDevices>(config);
+    elastic_membership_ = join_elastic_job(config, resolved, elastic_, elastic_devices_->kind());
     if (!elastic_membership_->is_newcomer()) {
         for (;;) {
             const auto first = elastic_membership_->first(link_settings_.timeout_ns);
@@ -32,7 +34,8 @@ void Job::join_elastic(const Config &config) {
     }
     joining_ = true;
     spans_ = Spans::even(1, elastic_.replicas);
-    for (uint32_t i = 0; i < elastic_.replicas; ++i) devices_.push_back(make_cpu_device(i));
+    // On the CPU, whatever it works on later: a GPU may not have room for the copies of all replicas.
+    for (uint32_t i = 0; i < elastic_.replicas; ++i) devices_.push_back(make_cpu_device(static_cast<int32_t>(i)));
     meeting_.emplace(local_replica_count(), group().timeout());
     make_team();
     log_info("elastic: this worker is a newcomer");
@@ -62,19 +65,21 @@ void Job::enter_generation(const Generation &next) {
     std::vector<uint32_t> counts;
     for (const Generation::Member &member : next.members)
         counts.push_back(member.replicas.last - member.replicas.first);
+    std::vector<std::shared_ptr<Device>> devices = elastic_devices_->first(counts[membership->rank()]);
+    gpus_.reset(); // waits for what a failed collective has left to its lanes
     {
         const std::lock_guard lock(meeting_mutex_);
         const uint64_t timeout_ns = group().timeout();
         team_.reset();
         worker_ = membership->rank();
         spans_ = Spans(counts);
-        devices_.clear();
-        for (uint32_t i = 0; i < counts[worker_]; ++i) devices_.push_back(make_cpu_device(i));
+        devices_ = std::move(devices);
         meeting_.emplace(local_replica_count(), timeout_ns);
         workers_.reset();
         generation_ = next.number;
         joining_ = false;
     }
+    gather_gpus();
     make_team();
     for (const auto &each : of_span_)
         if (const auto object = each.lock()) object->span_changed();

@@ -8,6 +8,8 @@
 #include "comm/workers/workers.h"
 #include "device/gpu/gpu.h"
 #include "strategy/job/call_functions.h"
+#include "strategy/job/devices.h"
+#include "strategy/job/elastic_devices.h"
 #include "strategy/job/job.h"
 #include "strategy/job/lines.h"
 #include "util/cpus.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forms a job from the configuration and the environment: opens its devices and joins its workers.
+// Forms a job from the configuration and the environment: joins its workers.
 #pragma once
 
 #include "cluster/resolve.h"
@@ -17,10 +17,6 @@ class Workers;
 struct ElasticSettings;
 struct LinkSettings;
 
-/// Opens one device for each local replica, all on the CPU or all on GPUs. Throws CONFIG if the two are mixed or a
-/// device does not exist, and UNSUPPORTED (reason no_gpu) if GPUs are named and there are none.
-std::vector<std::shared_ptr<Device>> open_devices(const Config &config);
-
 /// Joins the other workers of a job with more than one. Returns when all workers have joined. All must have devices of
 /// the same kind and the same number of replicas; only a test may ask for different numbers. Throws what Membership
 /// throws.
@@ -30,7 +26,7 @@ std::unique_ptr<Workers> join_workers(const Config &config, Resolved resolved, u
 /// Joins an elastic job as far as the store: it may be a newcomer. Throws CONFIG (`elastic_store`) if a worker would
 /// serve the store, and what ElasticMembership throws.
 std::unique_ptr<ElasticMembership> join_elastic_job(const Config &config, Resolved resolved,
-                                                    const ElasticSettings &settings);
+                                                    const ElasticSettings &settings, mdist_device_kind_t kind);
 
 /// Logs who takes part, on which devices, and how workers communicate.
 void log_job(const Job &job, const Workers *workers);

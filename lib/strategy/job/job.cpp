@@ -6,6 +6,7 @@
 #include "comm/workers/workers.h"
 #include "device/gpu/gpu.h"
 #include "strategy/job/context.h"
+#include "strategy/job/elastic_devices.h"
 #include "util/text.h"
 
 #include <utility>

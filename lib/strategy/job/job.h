@@ -31,6 +31,7 @@
 namespace mdist {
 
 class Config;
+class ElasticDevices;
 class GpuGroup;
 class Mail;
 class ReplicaGroup;
@@ -234,6 +235,7 @@ class Job : public std::enable_shared_from_this<Job> {
     virtual void stopped() noexcept {}
 
     const ElasticSettings elastic_;
+    std::unique_ptr<ElasticDevices> elastic_devices_; // nullptr in a job of fixed size
     std::vector<std::shared_ptr<Device>> devices_;
     const bool concurrent_;
     const bool in_graph_;

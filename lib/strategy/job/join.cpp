@@ -114,14 +114,14 @@ WorkerId worker_id_of(const Environment &environment) {
 } // namespace
 
 std::unique_ptr<ElasticMembership> join_elastic_job(const Config &config, Resolved resolved,
-                                                    const ElasticSettings &settings) {
+                                                    const ElasticSettings &settings, mdist_device_kind_t kind) {
     if (resolved.store.empty() || resolved.serves_store || resolved.store_by_pmi)
         throw Failure(MDIST_ERR_CONFIG,
                       text("elastic.replicas is ", settings.replicas, " (", config.origin("elastic.replicas"),
                            "), but the job has no store outside of its workers. Start it with `mdist launch -n MIN:MAX`, or run "
                            "`mdist store` and set MDIST_STORE and MDIST_STORE_OWNER=launcher on all workers"))
             .reason("elastic_store");
-    MembershipOptions options = options_of(config, resolved, text("any of ", settings.replicas), MDIST_DEVICE_CPU);
+    MembershipOptions options = options_of(config, resolved, text("any of ", settings.replicas), kind);
     options.names.clear(); // ranks change
     warn_without_secret(options);
     return std::make_unique<ElasticMembership>(std::move(options), worker_id_of(process_environment()));

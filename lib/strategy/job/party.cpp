@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/job/party.h"
 
+#include "device/gpu/gpu.h"
 #include "util/text.h"
 
 #include <utility>
@@ -28,7 +29,10 @@ Seat Party::seat() const {
 
 void Party::finish_device() const {
     try {
-        device().finish();
+        if (device().gpu() != nullptr && job_.elastic().on())
+            device().gpu()->finish_unless_overdue();
+        else
+            device().finish();
     } catch (Failure &failure) {
         throw std::move(failure).about(text("replica ", id_)).replica(id_);
     }

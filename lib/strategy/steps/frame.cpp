@@ -69,6 +69,7 @@ void Frame::execute(uint32_t local, const Step &step) {
     try {
         const int32_t code = step(replica);
         if (code == 0) return;
+        if (const auto lost = replica.lost_device()) return release_failure(group, "mdist_run", id, *lost);
         release_callback(group, "mdist_run", id, code, [&] {
             return callback_returned(text("the step of replica ", id), code, replica.why()).message();
         });

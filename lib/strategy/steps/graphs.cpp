@@ -176,7 +176,12 @@ void Graphs::end(Party &party) {
 }
 
 void Graphs::forget(const Party &party, uint64_t key) {
-    if (records(party.job())) of(party).erase(key); // an elastic job may have more replicas by now, but no graphs
+    if (records(party.job())) of(party).erase(key);
+}
+
+void Graphs::span_changed(uint32_t replicas) {
+    graphs_.clear();
+    graphs_.resize(replicas);
 }
 
 } // namespace mdist

@@ -34,6 +34,8 @@ class Graphs {
     bool begin(Party &party, uint64_t key);
     void end(Party &party);
     void forget(const Party &party, uint64_t key);
+    /// Forgets all graphs, for the next generation of an elastic job. They hold addresses of the old one.
+    void span_changed(uint32_t replicas);
 
   private:
     using ByKey = std::map<uint64_t, std::unique_ptr<GpuGraph>>;

@@ -111,7 +111,9 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
     if (in_merge) take_turn_back(replica, "mdist_replica_exit");
     Run &run = run_of(replica);
     const std::string said = CalledBack::take_said();
+    const auto lost = code != 0 ? replica.lost_device() : std::nullopt;
     const auto why = [&] {
+        if (lost) return *lost;
         return in_merge && code == 0
                    ? Failure(MDIST_ERR_FAILED_PRECONDITION,
                              text("replica ", id, " left its step with a merge open; mdist_merge_end closes it"))

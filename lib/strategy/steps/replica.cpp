@@ -189,6 +189,19 @@ bool Replica::end_device() noexcept {
     return false;
 }
 
+std::optional<Failure> Replica::lost_device() const noexcept {
+    const Gpu *const gpu = device().gpu();
+    if (gpu == nullptr || !job().elastic().on() || gpu->recording()) return std::nullopt;
+    try {
+        finish_device();
+    } catch (const Failure &failure) {
+        return failure;
+    } catch (const std::exception &) {
+        // Out of memory: the step's own failure will do.
+    }
+    return std::nullopt;
+}
+
 void Replica::clear() noexcept {
     results.clear();
     structured_results.clear();

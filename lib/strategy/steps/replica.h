@@ -8,12 +8,14 @@
 #include "strategy/job/party.h"
 #include "strategy/values/regroup.h"
 #include "util/callback.h"
+#include "util/failure.h"
 #include "util/function_ref.h"
 
 #include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -105,6 +107,9 @@ class Replica : public Party {
     /// deadline. It returns false if work on the device failed, which fails the run.
     void begin_device();
     bool end_device() noexcept;
+    /// Called when a step has failed. In an elastic job: how its GPU has failed, or that it does not end its work, if
+    /// that is so. The step may have failed because of it, and the job can go on without this worker.
+    std::optional<Failure> lost_device() const noexcept;
     /// Drops everything of the run that has ended.
     void clear() noexcept;
 

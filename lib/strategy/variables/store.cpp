@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace mdist {
 namespace {
@@ -22,10 +23,8 @@ VariableStore::Place VariableStore::add(const std::string &name, int32_t dtype, 
     const std::lock_guard lock(mutex_);
     if (variables_.count(name) != 0) throw taken(name);
     Arena &arena = arenas_[dtype];
-    while (arena.regions.size() < devices_.size()) {
-        auto own = devices_[arena.regions.size()]->memory_source();
-        arena.regions.push_back(std::make_unique<Region>(own ? std::move(own) : source_));
-    }
+    while (arena.regions.size() < devices_.size())
+        arena.regions.push_back(region_for(static_cast<uint32_t>(arena.regions.size())));
 
     Place place;
     place.copies.reserve(arena.regions.size());
@@ -175,17 +174,40 @@ std::vector<std::shared_ptr<Variable>> VariableStore::all() const {
     return variables;
 }
 
+std::unique_ptr<Region> VariableStore::region_for(uint32_t local) const {
+    auto own = devices_[local]->memory_source();
+    return std::make_unique<Region>(own ? std::move(own) : source_);
+}
+
+/// Makes the regions zero that are not used with so few replicas. The program may still have addresses of them, so they
+/// stay. The host's memory goes back to the system. A GPU's does not, and is there when a replica comes back.
+void VariableStore::empty_regions(Arena &arena, std::size_t replicas) {
+    for (std::size_t i = replicas; i < arena.regions.size(); ++i) {
+        Region &region = *arena.regions[i];
+        if (region.place().on_host())
+            region.clear();
+        else if (i < devices_.size()) // else it is zero already
+            devices_[i]->zero(region.base(), arena.layout.used());
+    }
+}
+
 void VariableStore::span_changed(std::vector<std::shared_ptr<Device>> devices) {
     const std::lock_guard lock(mutex_);
+    for (auto &[dtype, arena] : arenas_) empty_regions(arena, devices.size());
     devices_ = std::move(devices);
     scratch_.clear();
     scratch_.resize(devices_.size());
     cached_reads_.clear();
     for (auto &[dtype, arena] : arenas_) {
-        // The program may still have addresses of regions that are not used now, so they stay.
-        for (std::size_t i = devices_.size(); i < arena.regions.size(); ++i) arena.regions[i]->clear();
-        while (arena.regions.size() < devices_.size()) arena.regions.push_back(std::make_unique<Region>(source_));
-        for (std::size_t i = 0; i < devices_.size(); ++i) arena.regions[i]->commit(arena.layout.used());
+        for (uint32_t i = 0; i < devices_.size(); ++i) {
+            if (i == arena.regions.size()) arena.regions.push_back(region_for(i));
+            std::unique_ptr<Region> &region = arena.regions[i];
+            if (!(region->place() == devices_[i]->place())) { // of a newcomer that has its GPUs only now
+                region->clear();
+                arena.former.push_back(std::exchange(region, region_for(i)));
+            }
+            region->commit(arena.layout.used());
+        }
     }
 }
 

@@ -77,8 +77,8 @@ class VariableStore {
 
     /// All variables that find() can return, by name.
     std::vector<std::shared_ptr<Variable>> all() const;
-    /// Gives all variables memory on these devices, in the place of the former ones, at the same offsets. New copies are
-    /// zero. Call Variable::span_changed() of each afterwards. For the next generation of an elastic job.
+    /// Gives all variables memory on these devices, in the place of the former ones, at the same offsets. New copies
+    /// are zero. Call Variable::span_changed() of each afterwards. For the next generation of an elastic job.
     void span_changed(std::vector<std::shared_ptr<Device>> devices);
     /// The copies at an offset on all devices.
     std::vector<Tensor> copies_at(std::size_t offset, int32_t dtype, const Shape &shape) const;
@@ -96,6 +96,7 @@ class VariableStore {
         Layout layout;
         std::map<std::size_t, Occupant> occupants; // by offset
         std::vector<std::unique_ptr<Region>> regions;
+        std::vector<std::unique_ptr<Region>> former; // of replicas that work on another device now
     };
 
     struct Scratch {
@@ -104,6 +105,8 @@ class VariableStore {
     };
 
     Memory allocate(uint32_t local, std::size_t bytes) const;
+    std::unique_ptr<Region> region_for(uint32_t local) const;
+    void empty_regions(Arena &arena, std::size_t replicas);
 
     std::vector<std::shared_ptr<Device>> devices_;
     std::vector<Scratch> scratch_; // by local replica

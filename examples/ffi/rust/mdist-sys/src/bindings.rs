@@ -4553,6 +4553,8 @@ extern "C" {
     #[doc = "   commit yet. `dismissed`: the launcher has asked this worker to leave."]
     #[doc = " - MDIST_ERR_TIMEOUT, `too_few_workers`: fewer than `elastic.min_workers` came within `elastic.wait`."]
     #[doc = " - MDIST_ERR_MISMATCH, `different_program`: this newcomer has not created what the job has."]
+    #[doc = " - MDIST_ERR_DEVICE, or MDIST_ERR_TIMEOUT with reason `gpu_timeout`: a GPU of this worker has failed, or does not end"]
+    #[doc = "   its work. MDIST_ERR_OUT_OF_MEMORY: it has no room for the replicas that the worker gets."]
     #[doc = " - Reason `too_many_losses`: more than `elastic.max_losses_per_commit` losses without a new commit."]
     #[doc = " After any of them but MDIST_ERR_FAILED_PRECONDITION this worker is out of the job."]
     #[doc = " @param change   receives what has changed; may be NULL"]
@@ -4590,6 +4592,7 @@ extern "C" {
     #[doc = ""]
     #[doc = " Until then, what it creates is not compared with the other workers, and runs and collectives fail with"]
     #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `joining`. It must create what the others have created, in the same order."]
+    #[doc = " Its devices are CPUs until then, also if it has GPUs."]
     #[doc = " Returns 0 for any other strategy, and for a bad handle."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_strategy_is_joining(strategy: *const mdist_strategy_t) -> i32;
