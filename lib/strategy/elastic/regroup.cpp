@@ -165,7 +165,7 @@ bool Elastic::enter(const Generation &next) {
         const bool too_often =
             failure.status() == MDIST_ERR_DEVICE && ++losses_ > job_.elastic().max_losses_per_commit;
         if (!is_loss(failure) || failure.reason() == "no_commit" || too_often) {
-            drop_out(failure);
+            if (job_.generation() == next.number) drop_out(failure); // else there is no new group yet
             throw;
         }
         log_info("elastic: generation ", next.number, " has failed while it was entered: ", failure.message());
