@@ -71,6 +71,7 @@ class Membership::Body {
 
     std::function<void(const Failure &)> when_failed_;
     std::function<void(uint32_t, const std::string &)> when_told_;
+    bool left_ = false;  // with the reactor's lock
     std::mutex telling_; // keeps notices in order; taken before the reactor's lock
     Peers *peers_ = nullptr;               // once READY; does not move
     std::unique_ptr<MemberThread> thread_; // goes first: it calls this object
@@ -119,6 +120,7 @@ void Membership::Body::leave() noexcept {
     {
         const std::lock_guard<std::mutex> hold(reactor().lock());
         when_failed_ = nullptr;
+        left_ = true;
     }
     thread_->leave();
 }
@@ -215,7 +217,11 @@ std::vector<int> Membership::Body::connect(const std::vector<uint32_t> &ranks, u
 
 void Membership::Body::fail(const Failure &cause) noexcept {
     try {
-        with_peers([&](Peers &peers) { peers.fail(cause); });
+        {
+            const std::lock_guard<std::mutex> hold(reactor().lock());
+            if (left_) return; // the peers may be gone
+            thread_->peers().fail(cause);
+        }
         reactor().wake();
         thread_->changed().notify_all();
         tell_failure();

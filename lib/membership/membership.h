@@ -63,7 +63,7 @@ class Membership {
     std::optional<Failure> failure() const;
     /// Makes the job FAILED, unless it has failed already, and tells every worker. TIMEOUT, MISMATCH, PEER_LOST,
     /// DATA_LOSS and ABORTED reach the others as they are. Any other status reaches them as ABORTED, with the same
-    /// sentence and this worker's rank.
+    /// sentence and this worker's rank. After leave() it does nothing.
     void fail(const Failure &cause) noexcept;
     /// Sets a function to call once, soon after the job fails, with the first cause. It runs on membership's thread or
     /// on the thread in fail() or set_entered(), or at once if the job has failed already. It must not wait. Set it

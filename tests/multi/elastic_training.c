@@ -321,7 +321,7 @@ static int train(void) {
         error = NULL;
         status = mdist_regroup(strategy, &change, NULL, &error);
         if (status != MDIST_OK && has_result) break; // the others have left
-        if (status == MDIST_ERR_OUT_OF_MEMORY &&
+        if (status != MDIST_OK &&
             mdist_run(strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, NULL) == MDIST_OK)
             fail_worker("to refuse a run after a regroup that failed", error);
         if (status != MDIST_OK) fail_worker("mdist_regroup", error);

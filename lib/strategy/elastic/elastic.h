@@ -80,6 +80,7 @@ class Elastic {
     void check_is_loss() const;
     void finish_gpus() const;
     Holdings holdings() const;
+    Generation next(uint64_t timeout_ns);
     bool enter(const Generation &next);
     void drop_out(const Failure &failure);
     void restore(const Generation &next, uint64_t timeout_ns);

@@ -138,7 +138,16 @@ uint64_t Elastic::regroup(uint64_t timeout_ns) {
     for (;;) {
         finish_gpus();
         job_.leave_generation();
-        if (enter(job_.elastic_membership()->next(holdings(), limit))) return commits_.back().step;
+        if (enter(next(limit))) return commits_.back().step;
+    }
+}
+
+Generation Elastic::next(uint64_t timeout_ns) {
+    try {
+        return job_.elastic_membership()->next(holdings(), timeout_ns);
+    } catch (const Failure &failure) {
+        job_.group().fail(failure); // this worker is in no generation any more
+        throw;
     }
 }
 
