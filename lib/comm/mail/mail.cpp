@@ -56,12 +56,19 @@ bool Mail::send_now(Post &post) {
     const MailKey &key = post.key;
     if (!post.is_send || is_local(key.to) || post.form.bytes() > Carrier::kSmallBytes) return false;
     const Noticing noticing{*this};
-    const Lock lock(mutex_);
+    Lock lock(mutex_);
     group_.require_ready();
     Pair &between = pair(key.from, key.to);
     if (between.may_send == 0) return false;
     require_here(post);
-    if (!carrier_->send_now(spans_.worker_of(key.to), key, post.form, post.data)) return false;
+    try {
+        if (!carrier_->send_now(spans_.worker_of(key.to), key, post.form, post.data)) return false;
+    } catch (const Failure &failure) { // the message may have been put into the ring in part
+        lock.unlock();
+        fail(failure);
+        group_.require_ready_while_waiting();
+        throw;
+    }
     --between.may_send;
     post.over.store(true, std::memory_order_release);
     return true;
