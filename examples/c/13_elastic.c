@@ -103,7 +103,7 @@ int main(int argc, char **argv) {
             training.at = change.step;
         }
         training.dies = training.at == deadly && change.generation == 1 && mdist_strategy_worker(strategy) == 1;
-        regroups = go_on(strategy, iterator, &training) != MDIST_OK;
+        regroups = training.at < STEPS && go_on(strategy, iterator, &training) != MDIST_OK; // all steps may be done
         if (!regroups && training.at % EVERY == 0) // do newcomers wait? After the last step, all meet here
             regroups = mdist_membership_changed(strategy, &regroups, NULL, &problem) != MDIST_OK || regroups;
     }

@@ -113,7 +113,8 @@ MDIST_API mdist_status_t mdist_regroup(mdist_strategy_t *strategy, mdist_change_
  * Tells whether newcomers wait and the job has room for them, or a worker was asked to leave. All workers get the same
  * answer.
  *
- * Then call mdist_commit and mdist_regroup.
+ * Then call mdist_commit and mdist_regroup. After the last step, too, a newcomer may wait: look at mdist_change_t::step
+ * before you make another step.
  *
  * Errors: as mdist_commit.
  * @param changed  receives 1 or 0

@@ -76,6 +76,7 @@ struct Training {
 
     // Whether to regroup.
     bool go_on() try {
+        if (at == kSteps) return elastic.membership_changed(); // regrouped after the last step
         const auto batch = iterator.next();
         strategy.run([&](mdist::Replica &replica) { step(replica); }, *batch);
         if (++at % kEvery != 0) return false;

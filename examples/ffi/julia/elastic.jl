@@ -47,6 +47,7 @@ end
 
 # One step, and now and then a commit. Whether to regroup: newcomers wait. After the last step all meet here.
 function go_on(training::Training)
+    training.at == last_step && return Mdist.membership_changed(training.strategy) # regrouped after the last step
     values = Mdist.next!(training.rows)
     run(replica -> step(training, replica), training.strategy, values...)
     training.at += 1

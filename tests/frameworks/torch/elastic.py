@@ -69,6 +69,8 @@ class Training:
 
     def go_on(self):
         try:
+            if self.at == STEPS:  # they have regrouped after the last step
+                return self.strategy.membership_changed()
             self.strategy.run(self.step)
             self.at += 1
             if self.at % EVERY:

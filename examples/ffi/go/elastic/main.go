@@ -121,6 +121,9 @@ func (t *training) step(replica *mdist.Replica) error {
 
 // goOn makes one step, and now and then a commit. Then it says whether newcomers wait; after the last step all meet here.
 func (t *training) goOn() (bool, error) {
+	if t.at == steps { // they have regrouped after the last step
+		return t.strategy.MembershipChanged()
+	}
 	batch, err := t.rows.Next()
 	if err != nil {
 		return false, err

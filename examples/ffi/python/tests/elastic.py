@@ -66,6 +66,8 @@ class Training:
     def go_on(self):
         """One step, and now and then a commit. Whether to regroup."""
         try:
+            if self.at == STEPS:  # they have regrouped after the last step
+                return self.strategy.membership_changed()
             (rows,) = next(self.rows)
             self.strategy.run(self.step, rows)
             self.at += 1

@@ -108,6 +108,9 @@ fn main() -> Done {
         }
         // Whether to regroup: a worker was lost, or newcomers wait. After the last step, all meet here.
         let mut go_on = || -> Done<bool> {
+            if training.at == STEPS {
+                return Ok(strategy.membership_changed()?); // they have regrouped after the last step
+            }
             let batch = rows.next().expect("it repeats")?;
             strategy.run_with(Run::new().arguments(&batch), |replica| {
                 training.step(replica)
