@@ -31,7 +31,7 @@ void exchange(Executors &executors, uint32_t party, const Call &call, uint64_t t
 }
 
 void barrier(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns) {
-    if (executors.gpus() != nullptr) executors.gpus()->holds(party, call); // no, but not while recording
+    if (executors.gpus() != nullptr) executors.gpus()->require_running(party);
     if (executors.workers() != nullptr) return perform_led(executors, party, call, timeout_ns);
     executors.group().meet(party, call, timeout_ns);
 }

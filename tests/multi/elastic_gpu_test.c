@@ -30,17 +30,6 @@ static int undisturb(void **state) {
     return 0;
 }
 
-/// The first workers die at these places, the others live.
-static void lose(uint32_t size, const char *const *die, uint32_t deaths, const char *copies, const char *link,
-                 int replace) {
-    Job job;
-    begin(&job, size, 1, copies, link);
-    job.keeps_size = replace;
-    for (uint32_t i = 0; i < size; ++i) start(&job, i < deaths ? die[i] : NULL);
-    finish(&job);
-    expect(&job, undisturbed, deaths);
-}
-
 static void results_are_those_of_the_cpu(void **state) {
     (void)state;
     static const char *const alone[][2] = {
@@ -58,7 +47,7 @@ static void results_are_those_of_the_cpu(void **state) {
     for (size_t i = 0; i < sizeof cards / sizeof cards[0]; ++i)
         for (uint32_t size = 1; size <= 3; ++size) {
             use_cards(cards[i], "");
-            lose(size, NULL, 0, "1", size == 3 ? "auto" : "tcp", 0);
+            lose(size, NULL, 0, "1", size == 3 ? "auto" : "tcp", 0, undisturbed);
         }
 }
 
@@ -82,7 +71,7 @@ static void one_more_is_lost_in_the_regroup(void **state) {
     for (size_t i = 0; i < 2; ++i) {
         const char *const die[] = {"step 7 0", "restore 0 2"};
         use_cards(cards[i], "");
-        lose(3, die, 2, "2", "tcp", 0);
+        lose(3, die, 2, "2", "tcp", 0, undisturbed);
     }
 }
 
@@ -91,8 +80,8 @@ static void newcomers_take_the_place(void **state) {
     const char *const die[] = {"step 7 0", "step 13 99"};
     for (size_t i = 0; i < 2; ++i) {
         use_cards(cards[i], "");
-        lose(2, die, 1, "1", "auto", 1);
-        lose(3, die, 2, "1", "tcp", 1);
+        lose(2, die, 1, "1", "auto", 1, undisturbed);
+        lose(3, die, 2, "1", "tcp", 1, undisturbed);
     }
 }
 
@@ -103,7 +92,7 @@ static void gradients_go_on(void **state) {
         const int replace = i % 2;
         setenv("TEST_GRADIENTS", i < 2 ? "1" : "lent", 1);
         use_cards(cards[replace], "");
-        lose(3, die, 1, "1", replace ? "auto" : "tcp", replace);
+        lose(3, die, 1, "1", replace ? "auto" : "tcp", replace, undisturbed);
     }
     unsetenv("TEST_GRADIENTS");
 }
@@ -114,8 +103,8 @@ static void input_is_on_the_cards(void **state) {
     const char *const die[] = {"step 8 0"};
     setenv("MDIST_DATA_PREFETCH_ON_DEVICE", "true", 1);
     use_cards(cards[1], "");
-    lose(3, die, 1, "1", "tcp", 0);
-    lose(2, die, 1, "1", "tcp", 1);
+    lose(3, die, 1, "1", "tcp", 0, undisturbed);
+    lose(2, die, 1, "1", "tcp", 1, undisturbed);
     setenv("TEST_FUNCTION", "by replica", 1);
     Job job;
     char on_cpu[64], last[64];
@@ -124,7 +113,7 @@ static void input_is_on_the_cards(void **state) {
     run_undisturbed(&job, 2, on_cpu);
     memcpy(undisturbed, on_cpu, sizeof undisturbed);
     use_cards(cards[1], "");
-    lose(3, die, 1, "1", "tcp", 1);
+    lose(3, die, 1, "1", "tcp", 1, undisturbed);
     memcpy(undisturbed, last, sizeof undisturbed);
     unsetenv("TEST_FUNCTION");
     unsetenv("MDIST_DATA_PREFETCH_ON_DEVICE");

@@ -140,6 +140,16 @@ void expect(const Job *job, const char *result, uint32_t killed) {
     assert_int_equal(dead, killed);
 }
 
+void lose(uint32_t size, const char *const *die, uint32_t deaths, const char *copies, const char *link, int replace,
+          const char *result) {
+    Job job;
+    begin(&job, size, 1, copies, link);
+    job.keeps_size = replace;
+    for (uint32_t i = 0; i < size; ++i) start(&job, i < deaths ? die[i] : NULL);
+    finish(&job);
+    expect(&job, result, deaths);
+}
+
 void run_undisturbed(Job *job, uint32_t size, char result[64]) {
     begin(job, size, 1, "1", "tcp");
     for (uint32_t i = 0; i < size; ++i) start(job, NULL);

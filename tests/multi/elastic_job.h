@@ -44,6 +44,10 @@ int reap(Job *job, pid_t pid);
 void finish(Job *job);
 /// Fails the test unless all workers but those `killed` have printed this result.
 void expect(const Job *job, const char *result, uint32_t killed);
+/// Runs a job of so many workers. The first `deaths` die at these places; the others must have that result. `replace`:
+/// killed ones are replaced.
+void lose(uint32_t size, const char *const *die, uint32_t deaths, const char *copies, const char *link, int replace,
+          const char *result);
 /// Sets what a job of so many workers prints that loses none: "result 0123456789abcdef". Its workers have ended.
 void run_undisturbed(Job *job, uint32_t size, char result[64]);
 /// Kills one worker, or two, of a job at random moments, and fails the test unless the others have that result. Does so

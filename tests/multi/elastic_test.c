@@ -21,16 +21,6 @@ static void workers_of_any_number_have_the_same_result(void **state) {
     }
 }
 
-static void run_with(uint32_t size, const char *const *die, uint32_t deaths, const char *copies, const char *link,
-                     int replace) {
-    Job job;
-    begin(&job, size, 1, copies, link);
-    job.keeps_size = replace;
-    for (uint32_t i = 0; i < size; ++i) start(&job, i < deaths ? die[i] : NULL);
-    finish(&job);
-    expect(&job, undisturbed, deaths);
-}
-
 static void the_others_go_on_when_one_is_killed(void **state) {
     (void)state;
     static const char *const places[] = {"step 7 0", "step 7 1", "step 0 0", "step 1 0",
@@ -38,15 +28,15 @@ static void the_others_go_on_when_one_is_killed(void **state) {
     for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i)
         for (int shm = 0; shm < 2; ++shm) {
             const char *const die[] = {places[i]};
-            run_with(4, die, 1, "1", shm ? "auto" : "tcp", 0);
+            lose(4, die, 1, "1", shm ? "auto" : "tcp", 0, undisturbed);
         }
 }
 
 static void a_newcomer_takes_the_place(void **state) {
     (void)state;
     const char *const die[] = {"step 7 0"};
-    run_with(4, die, 1, "1", "tcp", 1);
-    run_with(2, die, 1, "1", "auto", 1);
+    lose(4, die, 1, "1", "tcp", 1, undisturbed);
+    lose(2, die, 1, "1", "auto", 1, undisturbed);
 }
 
 static void gradients_go_on(void **state) {
@@ -54,9 +44,9 @@ static void gradients_go_on(void **state) {
     const char *const die[] = {"step 7 0"};
     setenv("TEST_GRADIENTS", "1", 1);
     for (int shm = 0; shm < 2; ++shm) {
-        run_with(4, die, 0, "1", shm ? "auto" : "tcp", 0);
-        run_with(3, die, 1, "1", shm ? "auto" : "tcp", 0);
-        run_with(4, die, 1, "1", shm ? "auto" : "tcp", 1);
+        lose(4, die, 0, "1", shm ? "auto" : "tcp", 0, undisturbed);
+        lose(3, die, 1, "1", shm ? "auto" : "tcp", 0, undisturbed);
+        lose(4, die, 1, "1", shm ? "auto" : "tcp", 1, undisturbed);
     }
     unsetenv("TEST_GRADIENTS");
 }
@@ -76,7 +66,7 @@ static void handles_of_an_old_generation_are_refused(void **state) {
 static void two_losses_at_once_need_two_copies(void **state) {
     (void)state;
     const char *const die[] = {"step 7 0", "step 7 2"};
-    run_with(4, die, 2, "2", "tcp", 0);
+    lose(4, die, 2, "2", "tcp", 0, undisturbed);
 }
 
 /// Nothing belongs to one replica, so any worker that is left has the whole state.
@@ -98,7 +88,7 @@ static void all_but_one_are_lost_where_all_is_mirrored(void **state) {
 static void one_more_is_lost_in_the_regroup(void **state) {
     (void)state;
     const char *const die[] = {"step 7 0", "restore 0 2"};
-    run_with(4, die, 2, "2", "tcp", 0);
+    lose(4, die, 2, "2", "tcp", 0, undisturbed);
 }
 
 /// A newcomer has been told that it lacks the commit, but has got nothing of it, when the worker that would send it is
@@ -144,8 +134,8 @@ static void a_blob_that_cannot_be_saved_is_no_loss(void **state) {
 static void two_losses_with_a_commit_between(void **state) {
     (void)state;
     const char *const die[] = {"step 7 0", "step 13 99"};
-    run_with(4, die, 2, "1", "tcp", 0);
-    run_with(4, die, 2, "1", "tcp", 1);
+    lose(4, die, 2, "1", "tcp", 0, undisturbed);
+    lose(4, die, 2, "1", "tcp", 1, undisturbed);
 }
 
 /// The others go on without a worker that is stopped for too long. When it runs again, it has no say any more.

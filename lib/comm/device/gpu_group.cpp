@@ -56,7 +56,7 @@ GpuGroup::~GpuGroup() = default;
 
 bool GpuGroup::holds(uint32_t party, const Call &call) const {
     if (call.inputs == nullptr || !lies_on(gpu(party), call)) {
-        gpu(party).replica_stream().require_running("a barrier, or a collective of memory of the host,");
+        require_running(party);
         return false;
     }
     if (call.by != nullptr)
@@ -64,6 +64,10 @@ bool GpuGroup::holds(uint32_t party, const Call &call) const {
     if (gpu(party).recording() && nccl_ && nccl_->has_peers() && !Nccl::takes(call))
         gpu(party).replica_stream().require_running("a reduction that NCCL does not have");
     return true;
+}
+
+void GpuGroup::require_running(uint32_t party) const {
+    gpu(party).replica_stream().require_running("a barrier, or a collective of memory of the host,");
 }
 
 void GpuGroup::set_nccl(std::unique_ptr<Nccl> nccl) {

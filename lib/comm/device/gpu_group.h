@@ -40,8 +40,10 @@ class GpuGroup {
     /// Whether the buffers of a party's call lie on its GPU; false: on the host. Throws INVALID_ARGUMENT for a buffer
     /// that lies elsewhere, or not where the others do. Buffers without elements and address count as lying where the
     /// others do, or on the GPU if there are no others. While the party's stream is recorded, throws WRONG_CONTEXT for
-    /// a call with an operator, which runs on the host, and for one that NCCL cannot do.
+    /// a call with an operator, which runs on the host, for one that NCCL cannot do, and instead of returning false.
     bool holds(uint32_t party, const Call &call) const;
+    /// Throws WRONG_CONTEXT while the party's stream is recorded: what does not go on the stream would happen now alone.
+    void require_running(uint32_t party) const;
 
     /// Gives the lanes the operation that all parties of `group` have posted. `workers` are the other workers of the
     /// job, or nullptr. Throws a failure that concerns all parties alike.
