@@ -20,15 +20,17 @@ class FloatEnvironment {
 
 #if defined(__x86_64__)
     // The x87 unit is left alone: nothing in the library computes with it.
+    // To write the register takes much longer than to read it.
     FloatEnvironment() noexcept : saved_(_mm_getcsr()) {
-        _mm_setcsr(kDefault);
+        if ((saved_ & ~kFlags) != kDefault) _mm_setcsr(kDefault);
     }
     ~FloatEnvironment() {
-        _mm_setcsr(saved_);
+        if (_mm_getcsr() != saved_) _mm_setcsr(saved_);
     }
 
   private:
     static constexpr unsigned kDefault = 0x1f80; // MXCSR after reset: all exceptions masked, nearest, no FTZ, no DAZ
+    static constexpr unsigned kFlags = 0x3f;     // what exceptions there have been
     unsigned saved_;
 #else
     FloatEnvironment() noexcept {

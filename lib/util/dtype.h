@@ -5,6 +5,7 @@
 #include <mdist/tensor.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace mdist {
 
@@ -19,8 +20,6 @@ constexpr bool is_operator_dtype(int32_t dtype) {
     return dtype >= 0x40000000;
 }
 
-/// Returns 0 for a number that is no type.
-std::size_t dtype_size(int32_t dtype);
 /// Returns "?" for a number that is no type.
 const char *dtype_name(int32_t dtype);
 /// Whether it is no floating-point type. bool counts as an integer of one byte.
@@ -28,6 +27,12 @@ bool dtype_is_integer(int32_t dtype);
 /// Whether it is one of mdist_dtype_t.
 constexpr bool is_dtype(int32_t dtype) {
     return dtype >= MDIST_FLOAT32 && dtype <= kLastDtype;
+}
+/// Returns 0 for a number that is no type. Every call of a collective asks some ten times.
+constexpr std::size_t dtype_size(int32_t dtype) {
+    constexpr uint8_t kSizes[kLastDtype + 1] = {0, 4, 8, 2, 2, 1, 1, 4, 4, 8, 8, 2, 2, 1};
+    if (is_operator_dtype(dtype)) return static_cast<std::size_t>(dtype & 0x3fffffff);
+    return kSizes[is_dtype(dtype) ? dtype : 0];
 }
 /// Throws INVALID_ARGUMENT naming the number and `what` ("buffer 3", "tensor").
 void check_dtype(int32_t dtype, const char *what);

@@ -59,21 +59,25 @@ void check_parts(const mdist_buffer_t &buffer, const uint64_t *parts, std::size_
                        " replicas together have ", fits ? text(sum) : std::string("more than memory can hold")));
 }
 
+/// Whether memory can hold that many elements. Few of them need no division.
+bool can_exist(const mdist_buffer_t &buffer) {
+    constexpr uint64_t kFew = PTRDIFF_MAX / 8; // of the largest type
+    return buffer.elements <= kFew || buffer.elements <= PTRDIFF_MAX / dtype_size(buffer.dtype);
+}
+
 } // namespace
 
 // Builds the name only for a failure, since this runs in every call.
 void check_buffer(const mdist_buffer_t &buffer, const char *which, std::size_t i) {
-    const bool fine = is_dtype(buffer.dtype) && is_order(buffer.reserved) &&
-                      buffer.elements <= PTRDIFF_MAX / dtype_size(buffer.dtype) &&
-                      (buffer.data != nullptr || buffer.elements == 0);
+    const bool fine = is_dtype(buffer.dtype) && (buffer.reserved == 0 || is_order(buffer.reserved)) &&
+                      can_exist(buffer) && (buffer.data != nullptr || buffer.elements == 0);
     if (fine) return;
     const std::string what = text(which, i);
     check_dtype(buffer.dtype, what.c_str());
     if (!is_order(buffer.reserved))
         throw invalid(text(what, " has reserved ", buffer.reserved,
                            "; it must be 0, or what mdist_buffer_from_dlpack has written"));
-    if (buffer.elements > PTRDIFF_MAX / dtype_size(buffer.dtype))
-        throw invalid(text(what, " has ", buffer.elements, " elements, more than memory can hold"));
+    if (!can_exist(buffer)) throw invalid(text(what, " has ", buffer.elements, " elements, more than memory can hold"));
     if (buffer.data == nullptr && buffer.elements != 0)
         throw invalid(text(what, " has ", buffer.elements, " elements and data NULL"));
 }

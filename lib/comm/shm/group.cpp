@@ -21,6 +21,7 @@ void ShmGroup::meet(const OperationHeader &mine, KeepGoing keep_going) {
     meeting_.publish(mine);
     for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
         if (rank != mates_->rank()) meeting_.await(rank, 0, keep_going);
+    meeting_.prepare(0);
 }
 
 std::size_t ShmGroup::payload_bytes(const Call &call, uint32_t partials) const {
@@ -54,8 +55,9 @@ void ShmGroup::reduce_one(const OperationHeader &mine, const Call &call, std::si
     Pointers<const void *> sources(workers);
     for (uint32_t rank = 0; rank < workers; ++rank)
         sources[rank] = rank == mates_->rank() ? input.data : meeting_.await(rank, bytes, keep_going);
-    reduce::reduce(operation_of(call, input.dtype, workers), sources.get(), workers,
-                   &call.outputs[0].data, 1, input.elements);
+    meeting_.prepare(bytes);
+    reduce::reduce(operation_of(call, input.dtype, workers), sources.get(), workers, &call.outputs[0].data, 1,
+                   input.elements);
 }
 
 void ShmGroup::reduce_small(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going) {

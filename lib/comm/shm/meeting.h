@@ -23,6 +23,9 @@ class ShmMeeting {
     std::size_t room() const { return room_; }
     /// Where to put this worker's payload of the next round.
     char *payload(std::size_t bytes) const { return next()->payload(bytes); }
+    /// Asks for the lines of the next round's slot, whose bytes the mates have read last. Call it when all mates have
+    /// come to this round: before that they may still read there.
+    void prepare(std::size_t bytes) const noexcept;
     /// Begins the round. The payload must be in place.
     void publish(const OperationHeader &mine);
     /// Returns a mate's payload of this round, valid until the next round. Throws MISMATCH if the mate is in another

@@ -29,9 +29,7 @@ WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call,
 WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const SmallExchange::Bytes &relayed,
                                  uint64_t timeout_ns)
     : WorkerOperation(workers, call, 0, timeout_ns) {
-    drive([&]() -> Schedule & {
-        return relayed_.emplace(link(), header_, workers.doubling(), relayed, scratch());
-    });
+    drive([&]() -> Schedule & { return relayed_.emplace(link(), header_, workers.doubling(), relayed, scratch()); });
 }
 
 /// Meets in shared memory, if there is some, even if the bytes will not move through it: workers in an all-reduce look
@@ -39,17 +37,14 @@ WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const S
 void WorkerOperation::meet() {
     ShmGroup *const shared = workers_.shared();
     if (shared == nullptr) return;
-    const uint64_t begin = monotonic_clock().now_ns();
-    LongWait long_wait(begin);
-    attempt([&] { shared->meet(header_, [&] { check(begin, long_wait); }); });
+    Wait wait;
+    attempt([&] { shared->meet(header_, [&] { check(wait); }); });
 }
 
 void WorkerOperation::all_reduce_shared(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns) {
     WorkerOperation operation(workers, *calls[0], 0, timeout_ns);
-    const uint64_t begin = monotonic_clock().now_ns();
-    LongWait long_wait(begin);
-    operation.attempt(
-        [&] { workers.shared()->all_reduce(operation.header_, calls, [&] { operation.check(begin, long_wait); }); });
+    Wait wait;
+    operation.attempt([&] { workers.shared()->all_reduce(operation.header_, calls, [&] { operation.check(wait); }); });
 }
 
 void WorkerOperation::all_reduce_small(WorkerGroup &workers, const Call &call, const std::vector<ReduceRow> &rows,
@@ -81,14 +76,13 @@ void WorkerOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
     attempt([&] {
         Schedule &schedule = begin_schedule();
         if (schedule.advance()) return;
-        const uint64_t begin = monotonic_clock().now_ns();
-        LongWait long_wait(begin);
+        Wait wait;
         bool announced = false;
         const bool awaited = rounds() != nullptr && somebody_waits();
         do {
             // What a worker sent before it ended is here by now. It may say why that worker ended.
             if (workers_.membership().failed() && schedule.advance()) return;
-            const uint64_t left_ns = check(begin, long_wait);
+            const uint64_t left_ns = check(wait);
             if (!announced && (awaited || timeout_ns_ - left_ns >= long_ns)) {
                 workers_.announce();
                 announced = true;
@@ -106,12 +100,14 @@ void WorkerOperation::fail(const Failure &cause) {
 }
 
 /// Returns how much time is left. Throws if there is none, or if the job has failed.
-uint64_t WorkerOperation::check(uint64_t begin_ns, LongWait &long_wait) const {
+uint64_t WorkerOperation::check(Wait &wait) const {
     if (workers_.membership().failed())
         if (std::optional<Failure> cause = workers_.membership().failure()) throw *cause;
-    const uint64_t waited_ns = monotonic_clock().now_ns() - begin_ns;
+    const uint64_t now_ns = monotonic_clock().now_ns();
+    if (wait.begin_ns == 0) wait.begin(now_ns);
+    const uint64_t waited_ns = now_ns - wait.begin_ns;
     if (waited_ns >= timeout_ns_) throw late();
-    if (begin_ns + waited_ns >= long_wait.next_ns()) long_wait.look([this] { return waiting(); });
+    if (now_ns >= wait.log.next_ns()) wait.log.look([this] { return waiting(); });
     return timeout_ns_ - waited_ns;
 }
 

@@ -65,10 +65,21 @@ class WorkerOperation {
   private:
     WorkerOperation(WorkerGroup &workers, const Call &call, std::size_t payload_bytes, uint64_t timeout_ns);
 
+    /// A wait for others. It begins with its first check(), so a short one does not read the clock.
+    struct Wait {
+        uint64_t begin_ns = 0; // 0: not begun
+        LongWait log;
+
+        void begin(uint64_t now_ns) {
+            begin_ns = now_ns;
+            log.begin(now_ns);
+        }
+    };
+
     void meet();
     void drive(FunctionRef<Schedule &()> begin);
     void attempt(FunctionRef<void()> body);
-    uint64_t check(uint64_t begin_ns, LongWait &long_wait) const;
+    uint64_t check(Wait &wait) const;
     bool has_come(uint32_t worker) const;
     const DoublingRounds *rounds() const;
     bool somebody_waits() const;
