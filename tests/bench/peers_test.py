@@ -5,13 +5,17 @@ import json
 import pathlib
 import subprocess
 import sys
+import types
 import unittest
 
 RUN, BUILD = sys.argv[1], sys.argv[2]
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(RUN).resolve().parent))
+FOLDER = pathlib.Path(RUN).resolve().parent
+sys.path.insert(0, str(FOLDER))
 
 import goals  # noqa: E402
+import scene  # noqa: E402
+from launch import Place  # noqa: E402
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -41,7 +45,8 @@ class Quick(unittest.TestCase):
         self.assertTrue(self.report["scenes"])
         for scene in self.report["scenes"]:
             second = "Open MPI, ring" if scene["between_hosts"] else "Open MPI, best"
-            for family in ("Open MPI", second, "MPICH", "Gloo", "libmdist"):
+            floors = () if scene["between_hosts"] else ("floor, pull", "floor, push")
+            for family in ("Open MPI", second, "MPICH", "Gloo", "libmdist", *floors):
                 with self.subTest(scene["name"], family=family):
                     measured = all(row["times"].get(family, {}).get("ns", 0) > 0 for row in scene["rows"])
                     self.assertTrue(measured or scene["not_here"].get(family))
@@ -62,7 +67,53 @@ class Quick(unittest.TestCase):
         self.assertIn("libmdist", table)
 
 
+def program(name):
+    """Returns a driver as a module."""
+    module = types.ModuleType(name)
+    module.__file__ = str(FOLDER / name)
+    exec(compile((FOLDER / name).read_text(), name, "exec"), module.__dict__)
+    return module
+
+
+class Places(unittest.TestCase):
+    def test_several_workers_of_a_host_follow_each_other(self):
+        one, many = program("run").host_places("3,2x4")
+        self.assertEqual((one.workers, one.host_count, one.hosts()), (3, 3, "host1,host2,host3"))
+        self.assertEqual((many.workers, many.host_count, many.hosts()), (8, 2, "host1:4,host2:4"))
+        self.assertEqual([many.start(rank) for rank in (0, 3, 4)], [["on_host", "1"], ["on_host", "1"], ["on_host", "2"]])
+        self.assertEqual((many.address(3), many.address(4)), ("10.78.0.1", "10.78.0.2"))
+        self.assertEqual(many.name, "2 hosts, 4 workers each")
+
+    def test_the_wire_carries_a_ring_of_hosts(self):
+        plan = scene.Plan(Place(8, True, 4), [], 1, 0, rate_bits=1e9)
+        self.assertEqual(plan.bound_ns(1000), 8000)
+
+    def test_other_words_are_refused(self):
+        for word in ("0", "2x", "x4", "2x0", "two"):
+            with self.assertRaisesRegex(SystemExit, f"--hosts {word}: "):
+                program("run").host_places(word)
+
+
+class Floors(unittest.TestCase):
+    def test_own_memory_is_compared_round_by_round(self):
+        own, pull = {0: 10.0, 1: 30.0, 2: 12.0}, {0: 10.0, 1: 20.0, 2: 10.0, 3: 1.0}
+        found = scene.to_floors(16 * MIB, {"libmdist, own memory": own, "floor, pull": pull})
+        self.assertEqual(found, {"floor, pull": {"ratio": 1.2, "range": [1.0, 1.5],
+                                                 "goal": {"text": "at most 1.15x", "holds": False}}})
+
+    def test_floors_are_no_peers(self):
+        times = {"floor, pull": {"ns": 1}, "Gloo": {"ns": 3}, "libmdist": {"ns": 2}}
+        best = {"floor, pull": {0: 1}, "Gloo": {0: 3}, "libmdist": {0: 2}}
+        self.assertEqual(scene.compared(times, best), {"best_peer": "Gloo", "speedup": {"libmdist": 1.5}})
+
+
 class Goals(unittest.TestCase):
+    def test_own_memory_may_take_little_more_than_the_bare_exchange(self):
+        self.assertIsNone(goals.own_memory(256 * KIB, 9))
+        for size, most in ((MIB, 1.3), (4 * MIB, 1.3), (16 * MIB, 1.15), (100 * MIB, 1.15)):
+            self.assertTrue(goals.own_memory(size, most).holds)
+            self.assertFalse(goals.own_memory(size, most + 0.01).holds)
+
     def test_small_messages_may_cost_150_ns_or_a_tenth_more(self):
         holds = [goals.one_host(4, 2, False, 0, own, peer).holds
                  for own, peer in ((250, 100), (251, 100), (1.1e4, 1e4), (1.2e4, 1e4))]

@@ -27,19 +27,37 @@ class TooLong(Failed):
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Where the workers run: all on this machine, or each on a host of tests/support/hosts.sh."""
+    """Where the workers run: all on this machine, or on hosts of tests/support/hosts.sh, some on each."""
     workers: int
     between_hosts: bool
+    per_host: int = 1
+
+    @property
+    def host_count(self):
+        return self.workers // self.per_host if self.between_hosts else 1
+
+    @property
+    def name(self):
+        if not self.between_hosts:
+            return f"{self.workers} workers, one host"
+        each = "a worker each" if self.per_host == 1 else f"{self.per_host} workers each"
+        return f"{self.host_count} hosts, {each}"
+
+    def host_of(self, rank):
+        """Returns the number of its host, from 1 on. Ranks of one host follow each other."""
+        return rank // self.per_host + 1
 
     def address(self, rank):
-        return f"10.78.0.{rank + 1}" if self.between_hosts else "127.0.0.1"
+        return f"10.78.0.{self.host_of(rank)}" if self.between_hosts else "127.0.0.1"
 
     def start(self, rank):
         """Returns the beginning of a command line that runs there."""
-        return ["on_host", str(rank + 1)] if self.between_hosts else []
+        return ["on_host", str(self.host_of(rank))] if self.between_hosts else []
 
     def hosts(self):
-        return ",".join(f"host{rank + 1}" for rank in range(self.workers))
+        """Returns them as mpirun wants them."""
+        slots = f":{self.per_host}" if self.per_host > 1 else ""
+        return ",".join(f"host{host}{slots}" for host in range(1, self.host_count + 1))
 
 
 def free_port():
