@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 
-from launch import Skipped, free_port
+from launch import Skipped, free_ports
 
 HERE = pathlib.Path(__file__).resolve().parent
 RSH = str(HERE.parents[1] / "support" / "host_rsh")
@@ -119,7 +119,7 @@ def gloo(place, command, variables, scratch):
 
 
 def mdist(place, command, variables, _scratch):
-    store = f"{place.address(0)}:{free_port()}"
+    store = f"{place.address(0)}:{free_ports(1)[0]}"
     return [(place.start(rank) + command,
              {**variables, "MDIST_RANK": str(rank), "MDIST_SIZE": str(place.workers), "MDIST_STORE": store,
               "MDIST_DEVICES": "cpu*1"}) for rank in range(place.workers)]

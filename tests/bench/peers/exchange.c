@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Exchange: bare all-reduces of buffers in shared memory, the floors for libmdist's own memory. Nothing is checked, named
- * or waited for with a deadline.
+ * Exchange: bare all-reduces of buffers in shared memory, the floors for libmdist's own memory. Nothing is checked,
+ * named or waited for with a deadline.
  *
  *   pull   nobody writes into another's memory: each worker sums chunks of all buffers into its own, and copies the
  *          other chunks from those who have summed them
@@ -47,7 +47,7 @@ typedef struct way {
 /// What all workers share. Chunk flags are (call number * kMostWorkers + who summed it).
 typedef struct shared {
     line_t entered[kMostWorkers], left[kMostWorkers], met[kMostWorkers]; // numbers of calls and meetings
-    line_t next;                                                        // the next chunk to claim; it only grows
+    line_t next;                                                         // the next chunk to claim; it only grows
     double values[kMostWorkers];
     line_t flags[]; // one for each chunk
 } shared_t;
@@ -97,8 +97,10 @@ static void sum_chunk(const worker_t *worker, const cut_t *cut, size_t chunk) {
     size_t elements = 0;
     for (int i = 0; i < worker->size; ++i)
         parts[i] = chunk_of(worker, (worker->rank + i) % worker->size, cut, chunk, &elements);
-    if (worker->pushes) sum_to_all(parts, worker->size, elements, worker->way.streaming);
-    else sum_to_first(parts, worker->size, elements);
+    if (worker->pushes)
+        sum_to_all(parts, worker->size, elements, worker->way.streaming);
+    else
+        sum_to_first(parts, worker->size, elements);
 }
 
 /// Copies chunks from `*at` on, as long as they are summed, or (patient) until all are copied.
@@ -140,7 +142,8 @@ static double largest(void *state, double value) {
     worker_t *const worker = state;
     worker->shared->values[worker->rank] = value;
     meet(worker, worker->shared->met, ++worker->meetings);
-    for (int i = 0; i < worker->size; ++i) value = worker->shared->values[i] > value ? worker->shared->values[i] : value;
+    for (int i = 0; i < worker->size; ++i)
+        value = worker->shared->values[i] > value ? worker->shared->values[i] : value;
     meet(worker, worker->shared->met, ++worker->meetings);
     return value;
 }
@@ -196,7 +199,8 @@ static void prepare(void *state, float *input, float *output, size_t elements) {
     worker->way = fastest;
     if (worker->rank == 0)
         fprintf(stderr, "%zu bytes: chunks of %zu, %s, %s\n", elements * sizeof(float), fastest.chunk,
-                fastest.streaming ? "past the caches" : "through the caches", fastest.claimed ? "claimed" : "shared out");
+                fastest.streaming ? "past the caches" : "through the caches",
+                fastest.claimed ? "claimed" : "shared out");
 }
 
 static void *allocate(void *state, size_t bytes) {
@@ -208,8 +212,13 @@ static void *allocate(void *state, size_t bytes) {
 static int work(worker_t *worker, int rank, const options_t *options) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     worker->rank = rank;
-    const contestant_t contestant = {.state = worker, .rank = rank, .size = worker->size, .allocate = allocate,
-                                     .prepare = prepare, .all_reduce = all_reduce, .largest = largest};
+    const contestant_t contestant = {.state = worker,
+                                     .rank = rank,
+                                     .size = worker->size,
+                                     .allocate = allocate,
+                                     .prepare = prepare,
+                                     .all_reduce = all_reduce,
+                                     .largest = largest};
     return run_loop(&contestant, options);
 }
 

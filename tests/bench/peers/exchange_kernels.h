@@ -12,22 +12,38 @@
 #ifdef __AVX__
 #include <immintrin.h>
 typedef __m256 wide_t;
-static inline wide_t load(const float *at) { return _mm256_load_ps(at); }
-static inline wide_t add(wide_t left, wide_t right) { return _mm256_add_ps(left, right); }
-static inline void stream(float *at, wide_t value) { _mm256_stream_ps(at, value); }
-static inline void streams_end(void) { _mm_sfence(); }
+static inline wide_t load(const float *at) {
+    return _mm256_load_ps(at);
+}
+static inline wide_t add(wide_t left, wide_t right) {
+    return _mm256_add_ps(left, right);
+}
+static inline void stream(float *at, wide_t value) {
+    _mm256_stream_ps(at, value);
+}
+static inline void streams_end(void) {
+    _mm_sfence();
+}
 #else
 typedef float wide_t __attribute__((vector_size(32)));
-static inline wide_t load(const float *at) { return *(const wide_t *)at; }
-static inline wide_t add(wide_t left, wide_t right) { return left + right; }
-static inline void stream(float *at, wide_t value) { *(wide_t *)at = value; }
+static inline wide_t load(const float *at) {
+    return *(const wide_t *)at;
+}
+static inline wide_t add(wide_t left, wide_t right) {
+    return left + right;
+}
+static inline void stream(float *at, wide_t value) {
+    *(wide_t *)at = value;
+}
 static inline void streams_end(void) {}
 #endif
 
 enum { kWide = sizeof(wide_t) / sizeof(float) };
 
 /// Returns how many elements the streaming kernels do; the plain ones do the rest.
-static inline size_t wide_part(size_t elements) { return elements / kWide * kWide; }
+static inline size_t wide_part(size_t elements) {
+    return elements / kWide * kWide;
+}
 
 static inline void copy(float *restrict to, const float *restrict from, size_t elements, int streaming) {
     const size_t wide = streaming ? wide_part(elements) : 0;

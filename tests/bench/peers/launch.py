@@ -2,6 +2,7 @@
 """Launch: starts a contestant's processes once, on one host or several, and reads their figures."""
 import dataclasses
 import os
+import platform
 import re
 import signal
 import socket
@@ -60,10 +61,21 @@ class Place:
         return ",".join(f"host{host}{slots}" for host in range(1, self.host_count + 1))
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return probe.getsockname()[1]
+def free_ports(count):
+    probes = [socket.socket() for _ in range(count)]
+    try:
+        for probe in probes:
+            probe.bind(("", 0))
+        return [probe.getsockname()[1] for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "?")
+    return f"{model}, {len(os.sched_getaffinity(0))} CPUs usable, Linux {platform.release()}, load {os.getloadavg()[0]:.1f}"
 
 
 def clean_environment():
@@ -91,8 +103,8 @@ def last_line(text):
     return lines[-1] if lines else "it said nothing"
 
 
-def launch(commands, limit):
-    """Runs the processes (arguments, variables) at the same time. Returns {bytes: ns} as rank 0 printed it."""
+def said_by(commands, limit):
+    """Runs the processes (arguments, variables) at the same time. Returns what they printed."""
     environment = clean_environment()
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as complaints:
         processes = []
@@ -116,4 +128,9 @@ def launch(commands, limit):
         raise Skipped(complaint)
     if codes != {0}:
         raise Failed(f"status {max(codes)}: {complaint}")
-    return {int(size): float(ns) for size, ns, _ in LINE.findall(said)}
+    return said
+
+
+def launch(commands, limit):
+    """The same. Returns {bytes: ns} as rank 0 printed it."""
+    return {int(size): float(ns) for size, ns, _ in LINE.findall(said_by(commands, limit))}
