@@ -19,6 +19,7 @@ sys.path.insert(0, str(FOLDER))
 
 import calls  # noqa: E402
 import charts  # noqa: E402
+import contestants  # noqa: E402
 import goals  # noqa: E402
 import scene  # noqa: E402
 from busy import busy  # noqa: E402
@@ -100,6 +101,14 @@ class Places(unittest.TestCase):
         for word in ("0", "2x", "x4", "2x0", "two"):
             with self.assertRaisesRegex(SystemExit, f"--hosts {word}: "):
                 program("run").host_places(word)
+
+
+class Variants(unittest.TestCase):
+    def test_an_algorithm_that_takes_too_long_leaves_the_others_in(self):
+        every = contestants.variants(True)
+        ways = {(one.family, one.name): scene.way_of(one) for one in every}
+        self.assertEqual(ways["MPICH", "in place"], ways["MPICH", "separate"])
+        self.assertEqual(len({ways["Gloo", one.name] for one in every if one.family == "Gloo"}), 4)
 
 
 class Floors(unittest.TestCase):

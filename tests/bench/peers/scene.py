@@ -37,7 +37,7 @@ class Scene:
         self.samples = {}  # (variant, size) -> {round: ns}
         self.reasons = {}  # family -> why it is missing, or missing in some round
         self.variants = []
-        self.too_long = set()  # families that did not end in time: not worth waiting for again
+        self.too_long = set()  # ways of families that did not end in time: not worth waiting for again
         for variant in variants(plan.place.between_hosts):
             if not any(text in variant.family.lower() or text in variant.program for text in wanted.lower().split(",")):
                 continue
@@ -60,7 +60,7 @@ class Scene:
 
     def take(self, variant, sizes, number):
         """Returns whether the variant runs in later rounds."""
-        if variant.family in self.too_long:
+        if way_of(variant) in self.too_long:
             return False
         limit = 30 + len(sizes) * (10 if not self.plan.place.between_hosts else 30)
         try:
@@ -71,7 +71,7 @@ class Scene:
         except Failed as reason:
             self.reasons[variant.family] = f"failed: {variant.name}, round {number + 1}: {reason}"
             if isinstance(reason, TooLong):
-                self.too_long.add(variant.family)
+                self.too_long.add(way_of(variant))
             return False
         for size, ns in taken.items():
             self.samples.setdefault((variant, size), {})[number] = ns
@@ -121,6 +121,11 @@ class Scene:
             if goal:
                 judged[own] = dataclasses.asdict(goal)
         return judged
+
+
+def way_of(variant):
+    """Returns what makes it slow: wherever its buffers lie."""
+    return variant.family, tuple(word for word in variant.arguments if word != "--separate")
 
 
 def compared(times, best):
