@@ -9,7 +9,8 @@
  *
  * A chunk has one worker that sums it. Its flag says who that was, and that nobody needs the others' data of this chunk
  * any more, so its owner may overwrite it. The program tries all ways to cut and share the work with each size, checks
- * every element of each, and takes the fastest. PEER_SIZE says how many workers it forks.
+ * every element of each, and takes the fastest. PEER_SIZE says how many workers it forks. To stderr it says which way
+ * it has taken; with PEER_VERBOSE, the best time of each.
  */
 #define _GNU_SOURCE
 #include "loop.h"
@@ -182,6 +183,12 @@ static double timed(worker_t *worker, size_t elements, double least) {
     return best;
 }
 
+static void tell(const worker_t *worker, size_t elements, way_t way, double seconds, const char *what) {
+    if (worker->rank != 0) return;
+    fprintf(stderr, "%zu bytes, %s: chunks of %zu, %s the caches, %s: %.1f us\n", elements * sizeof(float), what,
+            way.chunk, way.streaming ? "past" : "through", way.claimed ? "claimed" : "shared out", seconds * 1e6);
+}
+
 /// Tries all ways, and keeps the fastest: the same on all workers, since `timed` is.
 static void prepare(void *state, float *input, float *output, size_t elements) {
     (void)input, (void)output;
@@ -195,13 +202,11 @@ static void prepare(void *state, float *input, float *output, size_t elements) {
             check(worker, elements);
             for (size_t i = 0; i < elements; ++i) ((float *)worker->buffers[worker->rank])[i] = 1;
             const double each = timed(worker, elements, least);
+            if (getenv("PEER_VERBOSE") != NULL) tell(worker, elements, worker->way, each, "tried");
             if (each < least) least = each, fastest = worker->way;
         }
     worker->way = fastest;
-    if (worker->rank == 0)
-        fprintf(stderr, "%zu bytes: chunks of %zu, %s, %s\n", elements * sizeof(float), fastest.chunk,
-                fastest.streaming ? "past the caches" : "through the caches",
-                fastest.claimed ? "claimed" : "shared out");
+    tell(worker, elements, fastest, least, "taken");
 }
 
 static void *allocate(void *state, size_t bytes) {
