@@ -44,7 +44,7 @@ THIRD_PARTY = {
     "cuda": r"lib/cuda/\w+\.(cpp|h|cu)|tests/gpu/.*|examples/math/.*",
     "nccl": r"lib/cuda/\w+\.(cpp|h)",
     "gloo/": r"lib/comm/links/gloo\w*\.(cpp|h)|tests/bench/peers/gloo\.cpp",
-    "mpi.h": r"tests/bench/peers/(mpi|collectives|ping_pong)\.c",
+    "mpi.h": r"tests/bench/peers/(mpi|collectives_mpi|ping_pong)\.c",
     "cblas": r"(examples|tests)/.*",
     "cublas": r"examples/math/.*",
     "zlib.h": r"(examples|tests)/.*|lib/checkpoint/checksum\.cpp|lib/data/files/(un)?pack\.cpp",

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 
-from launch import Skipped, free_port
+from launch import Skipped, free_ports
 
 HERE = pathlib.Path(__file__).resolve().parent
 RSH = str(HERE.parents[1] / "support" / "host_rsh")
@@ -26,14 +26,10 @@ PACKAGES = {"openmpi": "openmpi-bin libopenmpi-dev", "mpich": "mpich libmpich-de
 @dataclasses.dataclass(frozen=True)
 class Variant:
     family: str
-    program: str  # openmpi, mpich, gloo, mdist
+    program: str  # openmpi, mpich, gloo, exchange, mdist
     name: str
     arguments: tuple = ()
     variables: tuple = ()  # of (name, value)
-
-    @property
-    def is_peer(self):
-        return self.program != "mdist"
 
 
 def placements(family, program, variables=(), arguments=()):
@@ -51,7 +47,8 @@ def variants(between_hosts):
                 *placements("MPICH", "mpich"), *gloo, *own]
     return [*placements("Open MPI", "openmpi"), *placements("Open MPI, best", "openmpi", {**NO_CMA, **HEAP_KEPT}),
             *placements("MPICH", "mpich"), *gloo, *own,
-            *placements("libmdist, own memory", "mdist", arguments=("--memory", "library"))]
+            *placements("libmdist, own memory", "mdist", arguments=("--memory", "library")),
+            *(Variant(f"floor, {way}", "exchange", "bare", ("--algorithm", way)) for way in ("pull", "push"))]
 
 
 def compile_lines(program, target, build):
@@ -65,6 +62,8 @@ def compile_lines(program, target, build):
         return [["gcc", "-O3", "-c", loop, "-o", f"{target}.loop.o"],
                 ["g++", "-std=c++17", "-O3", str(HERE / "gloo.cpp"), f"{target}.loop.o", "-lgloo", "-lpthread",
                  "-o", target]]
+    if program == "exchange":
+        return [["gcc", "-O3", "-march=native", str(HERE / "exchange.c"), loop, "-o", target]]
     folder = str(build.resolve() / "lib")
     if not os.path.exists(f"{folder}/libmdist.so"):
         raise Skipped(f"{folder}/libmdist.so is not built")
@@ -95,7 +94,8 @@ def openmpi(place, command, variables, _scratch):
     if not place.between_hosts:
         return [(line + ["--oversubscribe"] + command, variables)]
     line += ["--host", place.hosts(), "--mca", "plm_rsh_agent", RSH, "--mca", "plm_rsh_no_tree_spawn", "1",
-             "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "eth0",
+             "--mca", "btl", "tcp,self" if place.per_host == 1 else "vader,tcp,self",
+             "--mca", "btl_tcp_if_include", "eth0",
              "--mca", "oob_tcp_if_include", "10.78.0.0/24"]
     # Open MPI sees the cores of one host, but all hosts share them. Without this it spins, and 4 KiB takes a time slice.
     line += ["--mca", "mpi_yield_when_idle", "1"]
@@ -119,13 +119,17 @@ def gloo(place, command, variables, scratch):
 
 
 def mdist(place, command, variables, _scratch):
-    store = f"{place.address(0)}:{free_port()}"
+    store = f"{place.address(0)}:{free_ports(1)[0]}"
     return [(place.start(rank) + command,
              {**variables, "MDIST_RANK": str(rank), "MDIST_SIZE": str(place.workers), "MDIST_STORE": store,
               "MDIST_DEVICES": "cpu*1"}) for rank in range(place.workers)]
 
 
-STARTERS = {"openmpi": openmpi, "mpich": mpich, "gloo": gloo, "mdist": mdist}
+def exchange(place, command, variables, _scratch):
+    return [(command, {**variables, "PEER_SIZE": str(place.workers)})]  # it forks the workers
+
+
+STARTERS = {"openmpi": openmpi, "mpich": mpich, "gloo": gloo, "exchange": exchange, "mdist": mdist}
 
 
 def commands(variant, place, folder, sizes, seconds):

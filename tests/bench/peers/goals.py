@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goals: the speed that libmdist should reach beside the best peer. A missed goal is reported, but is no failure."""
+"""Goals: the speed that libmdist should reach beside the best peer and the bare exchange. A missed goal is reported, but is no failure."""
 import dataclasses
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -29,6 +29,14 @@ def one_host(size, workers, memory_is_own, speedup, own_ns, peer_ns):
     if workers == 4:
         return at_least(speedup, 1.5 if size >= MIB else 1.2) if size >= 256 * KIB else None
     return None
+
+
+def own_memory(size, ratio):
+    """The time with the library's own memory over that of the bare pull exchange."""
+    if size < MIB:
+        return None
+    most = 1.15 if size >= 16 * MIB else 1.3
+    return Goal(f"at most {most:g}x", ratio <= most)
 
 
 def between_hosts(size, speedup, share_of_wire):

@@ -2,10 +2,12 @@
 """Launch: starts a contestant's processes once, on one host or several, and reads their figures."""
 import dataclasses
 import os
+import platform
 import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -27,31 +29,65 @@ class TooLong(Failed):
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Where the workers run: all on this machine, or each on a host of tests/support/hosts.sh."""
+    """Where the workers run: all on this machine, or on hosts of tests/support/hosts.sh, some on each."""
     workers: int
     between_hosts: bool
+    per_host: int = 1
+
+    @property
+    def host_count(self):
+        return self.workers // self.per_host if self.between_hosts else 1
+
+    @property
+    def name(self):
+        if not self.between_hosts:
+            return f"{self.workers} workers, one host"
+        each = "a worker each" if self.per_host == 1 else f"{self.per_host} workers each"
+        return f"{self.host_count} hosts, {each}"
+
+    def host_of(self, rank):
+        """Returns the number of its host, from 1 on. Ranks of one host follow each other."""
+        return rank // self.per_host + 1
 
     def address(self, rank):
-        return f"10.78.0.{rank + 1}" if self.between_hosts else "127.0.0.1"
+        return f"10.78.0.{self.host_of(rank)}" if self.between_hosts else "127.0.0.1"
 
     def start(self, rank):
         """Returns the beginning of a command line that runs there."""
-        return ["on_host", str(rank + 1)] if self.between_hosts else []
+        return ["on_host", str(self.host_of(rank))] if self.between_hosts else []
 
     def hosts(self):
-        return ",".join(f"host{rank + 1}" for rank in range(self.workers))
+        """Returns them as mpirun wants them."""
+        slots = f":{self.per_host}" if self.per_host > 1 else ""
+        return ",".join(f"host{host}{slots}" for host in range(1, self.host_count + 1))
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return probe.getsockname()[1]
+def free_ports(count):
+    probes = [socket.socket() for _ in range(count)]
+    try:
+        for probe in probes:
+            probe.bind(("", 0))
+        return [probe.getsockname()[1] for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "?")
+    return f"{model}, {len(os.sched_getaffinity(0))} CPUs usable, Linux {platform.release()}, load {os.getloadavg()[0]:.1f}"
 
 
 def clean_environment():
     """Returns this environment without the variables that would affect the contestants."""
     reaching = ("MDIST_", "PEER_", "OMPI_", "MALLOC_", "TF_CONFIG", "UCX_", "GLOO_", "MPIR_")
     return {name: value for name, value in os.environ.items() if not name.startswith(reaching)}
+
+
+def end_at_sigterm():
+    """SIGTERM ends this program as a failure would: what it runs is ended on the way out."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
 
 
 def end(processes):
@@ -73,8 +109,8 @@ def last_line(text):
     return lines[-1] if lines else "it said nothing"
 
 
-def launch(commands, limit):
-    """Runs the processes (arguments, variables) at the same time. Returns {bytes: ns} as rank 0 printed it."""
+def said_by(commands, limit):
+    """Runs the processes (arguments, variables) at the same time. Returns what they printed."""
     environment = clean_environment()
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as complaints:
         processes = []
@@ -98,4 +134,9 @@ def launch(commands, limit):
         raise Skipped(complaint)
     if codes != {0}:
         raise Failed(f"status {max(codes)}: {complaint}")
-    return {int(size): float(ns) for size, ns, _ in LINE.findall(said)}
+    return said
+
+
+def launch(commands, limit):
+    """The same. Returns {bytes: ns} as rank 0 printed it."""
+    return {int(size): float(ns) for size, ns, _ in LINE.findall(said_by(commands, limit))}

@@ -32,6 +32,15 @@ def speedup_text(row, family):
     return f"{text} ({goal['text']}: {'ok' if goal['holds'] else 'missed'})" if goal else text
 
 
+def floor_text(row, floor):
+    entry = row["to_floor"].get(floor)
+    if not entry:
+        return "-"
+    text = f"{entry['ratio']:.2f}x"
+    goal = entry["goal"]
+    return f"{text} ({goal['text']}: {'ok' if goal['holds'] else 'missed'})" if goal else text
+
+
 def wire_text(row):
     """Returns how much of the wire's bound the library reaches, or the best peer if the library was not measured."""
     own = [entry["ns"] for family, entry in row["times"].items() if family.startswith("libmdist")]
@@ -47,12 +56,15 @@ def print_scene(scene):
     families = list(dict.fromkeys(family for row in scene["rows"] for family in row["times"]))
     own = [family for family in families if family.startswith("libmdist")]
     wire = ["of the wire's bound"] if scene["between_hosts"] else []
-    lines = [["bytes", *families, "best peer", *(f"{family} to it" for family in own), *wire]]
+    floors = list(dict.fromkeys(floor for row in scene["rows"] for floor in row["to_floor"]))
+    lines = [["bytes", *families, "best peer", *(f"{family} to it" for family in own),
+              *(f"own memory to {floor}" for floor in floors), *wire]]
     for row in scene["rows"]:
         line = [size_text(row["bytes"])]
         line += [time_text(row["times"][family]["ns"]) if family in row["times"] else "-" for family in families]
         line += [row["best_peer"] or "-"]
         line += [speedup_text(row, family) for family in own]
+        line += [floor_text(row, floor) for floor in floors]
         lines.append(line + ([wire_text(row)] if wire else []))
     print_lines(lines)
     for family, reason in scene["not_here"].items():

@@ -9,6 +9,7 @@ from contestants import commands, variants
 from launch import Failed, Place, Skipped, TooLong, launch
 
 OWN = ("libmdist", "libmdist, own memory")
+FLOORS = ("floor, pull", "floor, push")
 WORTH = 1.3  # variants that took this many times as long as the family's fastest in the first round are left out
 
 
@@ -22,11 +23,11 @@ class Plan:
 
     @property
     def name(self):
-        return f"{self.place.workers} " + ("hosts, a worker each" if self.place.between_hosts else "workers, one host")
+        return self.place.name
 
     def bound_ns(self, size):
-        """Returns the time that the wire needs for the bytes of a ring, without headers."""
-        n = self.place.workers
+        """Returns the time that the wire needs for the bytes of a ring of the hosts, without headers."""
+        n = self.place.host_count
         return 2 * (n - 1) / n * size * 8 / self.rate_bits * 1e9 if self.rate_bits else None
 
 
@@ -36,7 +37,7 @@ class Scene:
         self.samples = {}  # (variant, size) -> {round: ns}
         self.reasons = {}  # family -> why it is missing, or missing in some round
         self.variants = []
-        self.too_long = set()  # families that did not end in time: not worth waiting for again
+        self.too_long = set()  # ways of families that did not end in time: not worth waiting for again
         for variant in variants(plan.place.between_hosts):
             if not any(text in variant.family.lower() or text in variant.program for text in wanted.lower().split(",")):
                 continue
@@ -59,7 +60,7 @@ class Scene:
 
     def take(self, variant, sizes, number):
         """Returns whether the variant runs in later rounds."""
-        if variant.family in self.too_long:
+        if way_of(variant) in self.too_long:
             return False
         limit = 30 + len(sizes) * (10 if not self.plan.place.between_hosts else 30)
         try:
@@ -70,7 +71,7 @@ class Scene:
         except Failed as reason:
             self.reasons[variant.family] = f"failed: {variant.name}, round {number + 1}: {reason}"
             if isinstance(reason, TooLong):
-                self.too_long.add(variant.family)
+                self.too_long.add(way_of(variant))
             return False
         for size, ns in taken.items():
             self.samples.setdefault((variant, size), {})[number] = ns
@@ -102,9 +103,10 @@ class Scene:
                 best[family] = self.samples[variant, size]
                 times[family] = {"ns": statistics.median(best[family].values()), "best_ns": min(best[family].values()),
                                  "variant": variant.name, "rounds": len(best[family])}
-            row = {"bytes": size, "bound_ns": self.plan.bound_ns(size), "times": times, **compared(times, best)}
+            row = {"bytes": size, "bound_ns": self.plan.bound_ns(size), "times": times, **compared(times, best),
+                   "to_floor": to_floors(size, best)}
             rows.append({**row, "goals": self.judged(row)})
-        return {"name": self.plan.name, "workers": self.plan.place.workers,
+        return {"name": self.plan.name, "workers": self.plan.place.workers, "per_host": self.plan.place.per_host,
                 "between_hosts": self.plan.place.between_hosts, "rows": rows, "not_here": self.reasons}
 
     def judged(self, row):
@@ -121,9 +123,14 @@ class Scene:
         return judged
 
 
+def way_of(variant):
+    """Returns what makes it slow: wherever its buffers lie."""
+    return variant.family, tuple(word for word in variant.arguments if word != "--separate")
+
+
 def compared(times, best):
     """Returns the fastest peer, and how many times as fast the library is: the median of the rounds' ratios."""
-    peers = {family: entry["ns"] for family, entry in times.items() if family not in OWN}
+    peers = {family: entry["ns"] for family, entry in times.items() if family not in OWN + FLOORS}
     if not peers:
         return {"best_peer": None, "speedup": {}}
     peer = min(peers, key=peers.get)
@@ -133,3 +140,17 @@ def compared(times, best):
         if common:
             speedup[own] = statistics.median(best[peer][number] / best[own][number] for number in common)
     return {"best_peer": peer, "speedup": speedup}
+
+
+def to_floors(size, best):
+    """Returns {floor: how many times as long own memory takes}: the median of the rounds' ratios, and their range."""
+    found = {}
+    for floor in FLOORS:
+        common = best.get(OWN[1], {}).keys() & best.get(floor, {}).keys()
+        ratios = [best[OWN[1]][number] / best[floor][number] for number in common]
+        if ratios:
+            ratio = statistics.median(ratios)
+            goal = goals.own_memory(size, ratio) if floor == FLOORS[0] else None
+            found[floor] = {"ratio": ratio, "range": [min(ratios), max(ratios)],
+                            "goal": dataclasses.asdict(goal) if goal else None}
+    return found
