@@ -18,7 +18,7 @@ long Alertness::times_displaced() {
 
 bool Alertness::look(uint64_t timeout_ns, FunctionRef<bool()> ready) {
     if (awake_ns_ == 0) return false;
-    if (resting_ > 0) return --resting_, false;
+    if (doubt_.rests()) return false;
     const long displaced = displaced_();
     const uint64_t start = monotonic_clock().now_ns();
     uint64_t awake = 0;
@@ -27,17 +27,8 @@ bool Alertness::look(uint64_t timeout_ns, FunctionRef<bool()> ready) {
         sched_yield(); // displaces this thread if another one could run
         awake = monotonic_clock().now_ns() - start;
     }
-    if (found || awake >= awake_ns_) learn(found && displaced_() == displaced);
+    if (found || awake >= awake_ns_) doubt_.learn(found && displaced_() == displaced);
     return found;
-}
-
-void Alertness::learn(bool paid) {
-    if (paid) {
-        if (doubt_ > 0) --doubt_;
-        return;
-    }
-    resting_ = 1u << doubt_;
-    if (doubt_ < kMostDoubt) ++doubt_;
 }
 
 } // namespace mdist

@@ -4,10 +4,10 @@
 // Sleeping and being woken costs tens of microseconds. Staying awake saves that if what the wait is for comes soon, and if
 // nobody else needs the core. Neither is known beforehand: other processes and other containers share the cores. So a wait
 // that stays awake offers its core to others between two looks, and the kernel counts whether one took it. A wait that lost
-// its core, or stayed awake for nothing, doubles the number of waits that then sleep at once. One that found something
-// halves it.
+// its core, or stayed awake for nothing, makes later waits sleep at once (doubt.h).
 #pragma once
 
+#include "util/doubt.h"
 #include "util/function_ref.h"
 
 #include <cstdint>
@@ -30,14 +30,9 @@ class Alertness {
     bool look(uint64_t timeout_ns, FunctionRef<bool()> ready);
 
   private:
-    void learn(bool paid);
-
-    static constexpr uint32_t kMostDoubt = 10;
-
     const uint64_t awake_ns_;
     const Displaced displaced_;
-    uint32_t doubt_ = 0;   // log2 of the waits that sleep at once after the next failure
-    uint32_t resting_ = 0; // waits that still sleep at once
+    Doubt doubt_;
 };
 
 } // namespace mdist

@@ -83,9 +83,9 @@ class Worker {
     double run(const Call &call, uint32_t count) {
         const auto keep_going = [] {};
         OperationHeader header = OperationHeader::of(call, ++sequence_, 0);
-        group_->meet(header, keep_going);
-        const uint64_t start = monotonic_clock().now_ns();
         const Call *calls = &call;
+        group_->all_reduce(header, &calls, keep_going); // all begin together
+        const uint64_t start = monotonic_clock().now_ns();
         for (uint32_t i = 0; i < count; ++i) {
             header.sequence = ++sequence_;
             group_->all_reduce(header, &calls, keep_going);

@@ -19,8 +19,10 @@ namespace mdist {
 namespace {
 
 constexpr uint64_t kSliceNs = 5'000'000;
-/// If a yield takes longer than this, others have work for this core.
-constexpr uint64_t kYieldingNs = 2'000'000;
+/// If a yield takes longer than this, somebody computes on this core. Mates that wait come back after microseconds.
+constexpr uint64_t kTakenNs = 1'000'000;
+/// Spinning without a yield for longer than this only keeps the core from others.
+constexpr uint64_t kAloneNs = 3000;
 
 // Waking and waiting only read the word, so this works on words that this process cannot write.
 void wake_all(const std::atomic<uint32_t> &word) noexcept {
@@ -98,15 +100,37 @@ void ShmBell::close() noexcept {
     wake();
 }
 
-bool ShmBell::look(FunctionRef<bool()> ready) const noexcept {
+bool ShmBell::look(FunctionRef<bool()> ready) noexcept {
+    if (doubt_.rests()) return ready();
+    bool taken = false;
+    const bool found = patience_.spin_ns != 0 ? look_spinning(ready, taken) : look_yielding(ready, taken);
+    if (taken || found) doubt_.learn(!taken);
+    return found || ready();
+}
+
+/// Gives the core away for a moment. Returns whether somebody took it who does not wait for this worker.
+bool ShmBell::yield_taken() noexcept {
     const uint64_t start = monotonic_clock().now_ns();
-    const auto waited_ns = [&] { return monotonic_clock().now_ns() - start; };
-    if (patience_.spin_ns != 0 && spin(patience_.spin_ns, ready)) return true;
-    for (uint32_t i = 0; i < patience_.yields && waited_ns() < kYieldingNs; ++i) {
-        if (ready()) return true;
-        sched_yield();
+    sched_yield();
+    return monotonic_clock().now_ns() - start >= kTakenNs;
+}
+
+/// For a worker whose threads, and those of its mates, have a core each.
+bool ShmBell::look_spinning(FunctionRef<bool()> ready, bool &taken) const noexcept {
+    const uint64_t start = monotonic_clock().now_ns();
+    for (uint64_t waited = 0; waited < patience_.spin_ns && !taken; waited = monotonic_clock().now_ns() - start) {
+        if (waited > kAloneNs) taken = yield_taken();
+        if (look_often(ready)) return true;
     }
-    return ready();
+    return false;
+}
+
+bool ShmBell::look_yielding(FunctionRef<bool()> ready, bool &taken) const noexcept {
+    for (uint32_t i = 0; i < patience_.yields && !taken; ++i) {
+        if (ready()) return true;
+        taken = yield_taken();
+    }
+    return false;
 }
 
 void ShmBell::sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept {

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "comm/shm/mates.h"
+#include "util/doubt.h"
 #include "util/function_ref.h"
 #include "util/spin.h"
 
@@ -51,8 +52,9 @@ class ShmBell {
     int descriptor() const noexcept { return mates_->doorbell().descriptor(); }
     void listen() noexcept;
     void heard() noexcept;
-    /// Looks for a while, without sleeping. Returns whether ready().
-    bool look(FunctionRef<bool()> ready) const noexcept;
+    /// Looks for a while, without sleeping. Returns whether ready(). Where other programs need the cores, most calls
+    /// look only once: whoever gives its core to them waits a whole time slice to get it back.
+    bool look(FunctionRef<bool()> ready) noexcept;
     /// Wakes this worker's own sleepers.
     void interrupt() noexcept;
 
@@ -61,6 +63,9 @@ class ShmBell {
     void close() noexcept;
 
   private:
+    static bool yield_taken() noexcept;
+    bool look_spinning(FunctionRef<bool()> ready, bool &taken) const noexcept;
+    bool look_yielding(FunctionRef<bool()> ready, bool &taken) const noexcept;
     void await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<void()> keep_going);
     void wake() noexcept;
 
@@ -68,6 +73,7 @@ class ShmBell {
     std::vector<const std::atomic<uint32_t> *> asleep_; // the mates' words
     std::vector<uint32_t> ranks_;                       // the mates
     Patience patience_;
+    Doubt doubt_;
     uint32_t looks_;
 };
 

@@ -17,13 +17,6 @@ namespace mdist {
 ShmGroup::ShmGroup(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, const Spans &spans)
     : mates_(mates), meeting_(mates, bell), steps_(mates, std::move(bell)), cut_(spans), payloads_(mates->workers()) {}
 
-void ShmGroup::meet(const OperationHeader &mine, KeepGoing keep_going) {
-    meeting_.publish(mine);
-    for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
-        if (rank != mates_->rank()) meeting_.await(rank, 0, keep_going);
-    meeting_.prepare(0);
-}
-
 std::size_t ShmGroup::payload_bytes(const Call &call, uint32_t partials) const {
     std::size_t bytes = 0;
     for (std::size_t b = 0; b < call.buffer_count; ++b)

@@ -4,7 +4,7 @@
 // group must not be used any more.
 //
 // All workers call the same functions in the same order. Every operation of the job begins here, even if only with
-// meet(), so that workers in different operations find out at once. An all-reduce goes one of three ways, for n workers
+// come(), so that a worker in an all-reduce finds out if another is elsewhere. An all-reduce goes one of three ways, for n workers
 // with b bytes each:
 //   small    The partials travel with the header, and every worker combines all of them. One meeting, n * b bytes read.
 //   staged   Chunk by chunk, through memory that stays in the caches: copy partials in, combine the own share, copy the
@@ -31,8 +31,9 @@ class ShmGroup {
     /// All mates must share memory with each other.
     ShmGroup(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, const Spans &spans);
 
-    /// Returns when every worker has come with the same header.
-    void meet(const OperationHeader &mine, KeepGoing keep_going);
+    /// Says that this worker has come to an operation whose headers go by messages. Does not wait. The next function may
+    /// be called when every worker's message has come: then no worker looks at what this one said here.
+    void come(const OperationHeader &mine) { meeting_.publish(mine); }
     /// Whether all_reduce() has room for the call's elements. The same on all workers.
     bool takes(const Call &call) const;
     /// takes() must be true. `calls` are those of this worker's replicas: checked, and the same.

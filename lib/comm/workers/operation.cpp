@@ -14,7 +14,7 @@ WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, std::si
 WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const void *payload, std::size_t payload_bytes,
                                  uint64_t timeout_ns)
     : WorkerOperation(workers, call, payload_bytes, timeout_ns) {
-    meet();
+    come();
     drive([&]() -> Schedule & { return messages_.emplace(link(), header_, payload); });
 }
 
@@ -22,7 +22,7 @@ WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call,
                                  const std::vector<SmallExchange::Package> &packages, Pending &behind,
                                  uint64_t timeout_ns)
     : WorkerOperation(workers, call, 0, timeout_ns) {
-    meet();
+    come();
     drive([&]() -> Schedule & { return messages_.emplace(link(), header_, packages, tag(), behind); });
 }
 
@@ -32,13 +32,10 @@ WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const S
     drive([&]() -> Schedule & { return relayed_.emplace(link(), header_, workers.doubling(), relayed, scratch()); });
 }
 
-/// Meets in shared memory, if there is some, even if the bytes will not move through it: workers in an all-reduce look
-/// for the others there.
-void WorkerOperation::meet() {
-    ShmGroup *const shared = workers_.shared();
-    if (shared == nullptr) return;
-    Wait wait;
-    attempt([&] { shared->meet(header_, [&] { check(wait); }); });
+/// Says in shared memory, if there is some, what this worker has come to, even if the bytes will not move through it:
+/// workers in an all-reduce look for the others there.
+void WorkerOperation::come() noexcept {
+    if (ShmGroup *const shared = workers_.shared()) shared->come(header_);
 }
 
 void WorkerOperation::all_reduce_shared(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns) {

@@ -76,7 +76,7 @@ class WorkerOperation {
         }
     };
 
-    void meet();
+    void come() noexcept;
     void drive(FunctionRef<Schedule &()> begin);
     void attempt(FunctionRef<void()> body);
     uint64_t check(Wait &wait) const;
