@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many CPUs this process may really use: its affinity mask, and the cgroup's quota if that is less.
+// How many CPUs this process may really use: its affinity mask, and the cgroup's quota if that is less. And what the
+// system says about their caches.
 #pragma once
 
 #include <cstdint>
+
+#include <sched.h>
 
 namespace mdist {
 
 /// Returns at least 1. Asks the system each time, so it is not for hot paths.
 uint32_t usable_cpus();
+/// Whether all these CPUs share the last cache before memory, as far as the system says. False if it says nothing.
+bool share_last_cache(const cpu_set_t &cpus);
 
 } // namespace mdist

@@ -41,7 +41,12 @@ struct Member {
         : mates(join(board, rank, test_sizes(board.workers()))),
           bell(std::make_shared<ShmBell>(mates)),
           arena(ShmArena::of(*mates)),
-          group(mates, bell, spans) {}
+          group(mates, bell, spans, way_of(rank)) {}
+
+    /// The workers write to their arenas in all ways, whatever caches this machine has.
+    static DirectWay way_of(uint32_t rank) {
+        return {.straight = rank % 2 == 0, .past_caches_from = rank % 3 == 0 ? 0 : UINT64_MAX};
+    }
 
     void keep_going() const {
         if (monotonic_clock().now_ns() > end) throw Failure(MDIST_ERR_TIMEOUT, "took too long");

@@ -3,6 +3,7 @@
 
 #include "comm/call/buffers.h"
 #include "comm/call/pointers.h"
+#include "comm/shm/past_caches.h"
 #include "reduce/reduce.h"
 #include "util/dtype.h"
 
@@ -28,15 +29,18 @@ struct Stretch {
 
 class Direct {
   public:
-    Direct(ShmSteps &steps, const ShmPlaces &places, const Call *const *calls, uint32_t replicas, KeepGoing keep_going)
+    Direct(ShmSteps &steps, const ShmPlaces &places, const Call *const *calls, uint32_t replicas, const DirectWay &way,
+           KeepGoing keep_going)
         : steps_(steps),
           mates_(steps.mates()),
           places_(places),
           calls_(calls),
           replicas_(replicas),
+          straight_(way.straight),
           keep_going_(keep_going),
           sources_(places.replicas()) {
         cut();
+        past_caches_ = bytes_ >= way.past_caches_from;
     }
 
     void run() {
@@ -80,6 +84,9 @@ class Direct {
     const ShmPlaces &places_;
     const Call *const *const calls_;
     const uint32_t replicas_;
+    const bool straight_;
+    bool past_caches_ = false;
+    uint64_t bytes_ = 0; // of all buffers
     const KeepGoing keep_going_;
     std::vector<Stretch> stretches_;
     std::vector<std::size_t> chunks_{0}; // chunk i is stretches chunks_[i] to chunks_[i + 1] - 1
@@ -92,6 +99,7 @@ void Direct::cut() {
     for (std::size_t b = 0; b < calls_[0]->buffer_count; ++b) {
         const mdist_buffer_t &buffer = calls_[0]->inputs[b];
         const std::size_t size = dtype_size(buffer.dtype);
+        bytes_ += buffer.elements * size;
         for (uint64_t begin = 0; begin < buffer.elements;) {
             if (room < size) {
                 chunks_.push_back(stretches_.size());
@@ -116,10 +124,10 @@ void Direct::reduce(std::size_t stretch) {
     const uint64_t block = kShmBlockBytes / size;
     for (uint64_t done = 0; done < own.count; done += block) {
         const uint64_t elements = std::min(block, own.count - done);
-        void *results = scratch_.get();
+        void *results = straight_ ? output(0, stretch) + offset + done * size : scratch_.get();
         reduce::reduce(operation_of(*calls_[0], buffer_of(stretch).dtype, all), sources_.get(), all, &results, 1,
                        elements);
-        for (uint32_t replica = 0; replica < replicas_; ++replica)
+        for (uint32_t replica = straight_ ? 1 : 0; replica < replicas_; ++replica)
             std::memcpy(output(replica, stretch) + offset + done * size, results, elements * size);
         for (std::size_t i = 0; i < all; ++i) sources_[i] = static_cast<const char *>(sources_[i]) + elements * size;
     }
@@ -137,9 +145,12 @@ void Direct::copy(uint32_t from, std::size_t stretch) {
     const ShmShare share = share_of(from, stretch);
     const std::size_t offset = offset_of(stretch, share);
     const std::size_t bytes = share.count * dtype_size(buffer_of(stretch).dtype);
-    for (uint32_t replica = 0; replica < replicas_ && bytes != 0; ++replica)
-        std::memcpy(output(replica, stretch) + offset, places_.output(from, stretches_[stretch].buffer) + offset,
-                    bytes);
+    if (bytes == 0) return;
+    const char *const results = places_.output(from, stretches_[stretch].buffer) + offset;
+    for (uint32_t replica = 0; replica < replicas_; ++replica) {
+        char *const to = output(replica, stretch) + offset;
+        past_caches_ ? copy_past_caches(to, results, bytes) : static_cast<void>(std::memcpy(to, results, bytes));
+    }
 }
 
 } // namespace
@@ -187,8 +198,8 @@ bool ShmPlaces::read(const ShmMates &mates, const Call &call, const Spans &spans
 }
 
 void reduce_direct(ShmSteps &steps, const ShmPlaces &places, const Call *const *calls, uint32_t replicas,
-                   KeepGoing keep_going) {
-    Direct(steps, places, calls, replicas, keep_going).run();
+                   const DirectWay &way, KeepGoing keep_going) {
+    Direct(steps, places, calls, replicas, way, keep_going).run();
 }
 
 } // namespace mdist

@@ -38,8 +38,18 @@ class ShmPlaces {
     std::vector<const char *> outputs_; // by worker, by buffer
 };
 
+/// How this worker writes to its arena. The others may do it in another way.
+struct DirectWay {
+    /// Whether sums go straight to the output, instead of being made in private memory first (kShmBlockBytes).
+    bool straight = false;
+    /// In an all-reduce of this many bytes, results of others are copied past the caches.
+    uint64_t past_caches_from = uint64_t{32} << 20;
+
+    static DirectWay of(const ShmMates &mates) { return {.straight = mates.share_cache()}; }
+};
+
 /// All-reduces. `replicas` is the number of this worker's replicas.
 void reduce_direct(ShmSteps &steps, const ShmPlaces &places, const Call *const *calls, uint32_t replicas,
-                   FunctionRef<void()> keep_going);
+                   const DirectWay &way, FunctionRef<void()> keep_going);
 
 } // namespace mdist

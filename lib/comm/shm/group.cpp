@@ -3,7 +3,6 @@
 
 #include "comm/call/pointers.h"
 #include "comm/call/reduce_row.h"
-#include "comm/shm/direct.h"
 #include "comm/shm/staged.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
@@ -14,8 +13,14 @@
 
 namespace mdist {
 
-ShmGroup::ShmGroup(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, const Spans &spans)
-    : mates_(mates), meeting_(mates, bell), steps_(mates, std::move(bell)), cut_(spans), payloads_(mates->workers()) {}
+ShmGroup::ShmGroup(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, const Spans &spans,
+                   const DirectWay &way)
+    : mates_(mates),
+      meeting_(mates, bell),
+      steps_(mates, std::move(bell)),
+      cut_(spans),
+      way_(way),
+      payloads_(mates->workers()) {}
 
 std::size_t ShmGroup::payload_bytes(const Call &call, uint32_t partials) const {
     std::size_t bytes = 0;
@@ -95,7 +100,7 @@ void ShmGroup::reduce_large(const OperationHeader &mine, const Call *const *call
 
     ShmPlaces places;
     if (may_be_direct && places.read(*mates_, *calls[0], spans, payloads_))
-        return reduce_direct(steps_, places, calls, own, keep_going);
+        return reduce_direct(steps_, places, calls, own, way_, keep_going);
     for (const int32_t dtype : dtypes_of(*calls[0]))
         reduce_staged(steps_, ReduceRow(calls, dtype, cut_, mates_->rank()), keep_going);
 }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "comm/call/call.h"
+#include "comm/shm/direct.h"
 #include "comm/shm/meeting.h"
 #include "comm/shm/steps.h"
 #include "reduce/partials.h"
@@ -29,7 +30,9 @@ class ShmGroup {
     using KeepGoing = FunctionRef<void()>;
 
     /// All mates must share memory with each other.
-    ShmGroup(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, const Spans &spans);
+    ShmGroup(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, const Spans &spans)
+        : ShmGroup(mates, std::move(bell), spans, DirectWay::of(*mates)) {}
+    ShmGroup(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, const Spans &spans, const DirectWay &way);
 
     /// Says that this worker has come to an operation whose headers go by messages. Does not wait. The next function may
     /// be called when every worker's message has come: then no worker looks at what this one said here.
@@ -53,6 +56,7 @@ class ShmGroup {
     ShmMeeting meeting_;
     ShmSteps steps_;
     const reduce::Cut cut_;
+    const DirectWay way_;
     std::vector<const char *> payloads_;
     std::vector<char> results_;
 };

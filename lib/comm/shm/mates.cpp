@@ -156,18 +156,25 @@ const char *ShmMates::arena_address(uint32_t rank, uint64_t offset, std::size_t 
     return rank == rank_ ? own(offset) : of(rank, offset);
 }
 
-Patience ShmMates::patience() const {
-    // Workers bound to different CPUs have all of these CPUs together, whatever each of them sees of the host.
+/// Workers bound to different CPUs have all of these CPUs together, whatever each of them sees of the host.
+cpu_set_t ShmMates::cpus() const {
     cpu_set_t cpus = own().affinity;
+    for (uint32_t rank = 0; rank < workers(); ++rank)
+        if (shares(rank)) CPU_OR(&cpus, &cpus, &of(rank).affinity);
+    return cpus;
+}
+
+Patience ShmMates::patience() const {
+    const cpu_set_t cpus = this->cpus();
     uint64_t threads = own().threads;
-    uint64_t quota = own().usable_cpus < static_cast<uint64_t>(CPU_COUNT(&cpus)) ? own().usable_cpus : UINT32_MAX;
+    uint64_t quota =
+        own().usable_cpus < static_cast<uint64_t>(CPU_COUNT(&own().affinity)) ? own().usable_cpus : UINT32_MAX;
     for (uint32_t rank = 0; rank < workers(); ++rank) {
         if (!shares(rank)) continue;
         const ShmControl &mate = of(rank);
         threads += mate.threads;
         if (mate.usable_cpus < static_cast<uint64_t>(CPU_COUNT(&mate.affinity)))
             quota = std::min(quota, mate.usable_cpus);
-        CPU_OR(&cpus, &cpus, &mate.affinity);
     }
     const uint64_t together = std::min<uint64_t>(static_cast<uint64_t>(CPU_COUNT(&cpus)), quota);
     return Patience::for_threads(static_cast<uint32_t>(threads),

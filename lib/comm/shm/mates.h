@@ -9,6 +9,7 @@
 #include "comm/shm/doorbell.h"
 #include "comm/shm/layout.h"
 #include "comm/shm/segment.h"
+#include "util/cpus.h"
 #include "util/event_count.h"
 
 #include <memory>
@@ -64,6 +65,8 @@ class ShmMates {
 
     /// The patience that suits all threads of this worker and its mates, on the CPUs that they have together.
     Patience patience() const;
+    /// Whether the CPUs that they have together share a cache.
+    bool share_cache() const { return share_last_cache(cpus()); }
 
   private:
     struct Mate {
@@ -73,6 +76,7 @@ class ShmMates {
     };
 
     const char *data(uint32_t rank) const { return mates_[rank].segment->data(); }
+    cpu_set_t cpus() const;
     void make_own(ShmSizes sizes);
     void open(uint32_t rank, const std::string &offer);
 
