@@ -9,11 +9,18 @@
 namespace mdist::cuda {
 namespace {
 
+// The first driver that takes kernels with more than 4 KB of parameters (copy_chunk.h, reduce_chunk.h). The runtime of
+// a later CUDA 12 would start on an older one, and fail when the kernels are loaded.
+constexpr int kOldestDriver = 12010;
+
 int device_count(int32_t *count) {
     *count = 0;
     int found = 0;
-    const int error = settled(cudaGetDeviceCount(&found));
+    int version = 0;
+    int error = settled(cudaGetDeviceCount(&found));
+    if (error == 0) error = settled(cudaDriverGetVersion(&version));
     if (error != 0) return error;
+    if (version < kOldestDriver) return cudaErrorInsufficientDriver;
     if (found == 0) return cudaErrorNoDevice;
     *count = found;
     return 0;

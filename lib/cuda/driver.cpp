@@ -31,6 +31,7 @@ Driver find_all() {
     find(all, all.context_get, "cuCtxGetCurrent", 4000);
     find(all, all.context_push, "cuCtxPushCurrent", 4000);
     find(all, all.context_pop, "cuCtxPopCurrent", 4000);
+    find(all, all.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode", 10010);
     find(all, all.pointer_attributes, "cuPointerGetAttributes", 7000);
     find(all, all.granularity, "cuMemGetAllocationGranularity", 10020);
     find(all, all.address_reserve, "cuMemAddressReserve", 10020);
@@ -68,6 +69,7 @@ const Driver &driver() {
 OnDevice::OnDevice(int32_t device) : error_(driver().error) {
     const Driver &functions = driver();
     if (error_ != 0) return;
+    functions.exchange_capture_mode(&mode_); // the runtime's function might make a context on device 0
     CUcontext current = nullptr;
     error_ = functions.context_get(&current);
     if (error_ != 0) return;
@@ -86,6 +88,7 @@ OnDevice::OnDevice(int32_t device) : error_(driver().error) {
 OnDevice::~OnDevice() {
     CUcontext popped = nullptr;
     if (pushed_) driver().context_pop(&popped);
+    if (driver().error == 0) driver().exchange_capture_mode(&mode_);
 }
 
 int settled(int error) {

@@ -18,6 +18,7 @@ struct Driver {
     PFN_cuCtxGetCurrent_v4000 context_get = nullptr;
     PFN_cuCtxPushCurrent_v4000 context_push = nullptr;
     PFN_cuCtxPopCurrent_v4000 context_pop = nullptr;
+    PFN_cuThreadExchangeStreamCaptureMode_v10010 exchange_capture_mode = nullptr;
     PFN_cuPointerGetAttributes_v7000 pointer_attributes = nullptr;
     PFN_cuMemGetAllocationGranularity_v10020 granularity = nullptr;
     PFN_cuMemAddressReserve_v10020 address_reserve = nullptr;
@@ -35,6 +36,10 @@ const Driver &driver();
 /// OnDevice: while it exists, the primary context of a device is the thread's current one. Afterwards the previous
 /// context is current again, or none if there was none. It switches contexts instead of calling cudaSetDevice(),
 /// because setting device 0 again would create a context there that nobody wanted.
+///
+/// The thread's calls also take no part in what others record. If the program records a stream of its own in CUDA's
+/// default mode, calls such as cudaMalloc and cudaEventQuery would otherwise fail on all threads, and spoil that
+/// recording. The library's threads make such calls at any time.
 class OnDevice {
   public:
     /// `device` -1 keeps the current context; if there is none, it takes some context that exists.
@@ -48,6 +53,7 @@ class OnDevice {
   private:
     int error_ = 0;
     bool pushed_ = false;
+    CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED; // after the exchange: the thread's previous mode
 };
 
 /// Returns the number of an error. If the error is one that can be forgotten, also clears it from the runtime's last

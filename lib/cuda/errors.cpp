@@ -56,6 +56,7 @@ int kind_of(int error) {
         case cudaErrorAssert:
         case cudaErrorContextIsDestroyed:
         case cudaErrorExternalDevice:
+        case cudaErrorMpsClientTerminated:
         case cudaErrorCudartUnloading:
         case kContained:
         case kTensorMemoryLeak:

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU memory, and page-locked host memory.
+//
+// Reserved memory is given back when nothing uses it any more. cuMemUnmap does not wait for that. cudaDeviceSynchronize
+// does, but it fails while any thread records a stream of the device, and spoils that recording, whatever its mode
+// ("it is invalid to synchronize a broader handle which encompasses an active stream capture"). cudaFree waits, too,
+// and is allowed then. So each reservation has a small block of its own, and freeing that is the wait.
 #include "cuda/driver.h"
 #include "cuda/tables.h"
+
+#include <exception>
+#include <map>
+#include <mutex>
 
 namespace mdist::cuda {
 namespace {
@@ -32,9 +41,57 @@ int reservation_granularity(int32_t device, std::size_t *bytes) {
                      [&] { return driver().granularity(bytes, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM); });
 }
 
+/// The blocks of the reservations, by their base. Never destroyed: memory may be given back at the very end.
+class Blocks {
+  public:
+    bool add(CUdeviceptr base, void *block) noexcept {
+        try {
+            const std::lock_guard lock(mutex_);
+            blocks_[base] = block;
+            return true;
+        } catch (const std::exception &) {
+            return false;
+        }
+    }
+    /// Returns the block once; nullptr afterwards.
+    void *take(CUdeviceptr base) noexcept {
+        const std::lock_guard lock(mutex_);
+        const auto found = blocks_.find(base);
+        if (found == blocks_.end()) return nullptr;
+        void *const block = found->second;
+        blocks_.erase(found);
+        return block;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::map<CUdeviceptr, void *> blocks_;
+};
+Blocks &blocks() {
+    static Blocks &once = *new Blocks;
+    return once;
+}
+
+int reserve_with_block(std::size_t bytes, CUdeviceptr &base) {
+    void *block = nullptr;
+    int error = cudaMalloc(&block, 1);
+    if (error != 0) return error;
+    CUdeviceptr begin = 0;
+    error = driver().address_reserve(&begin, bytes, 0, 0, 0);
+    if (error == 0 && !blocks().add(begin, block)) {
+        driver().address_free(begin, bytes);
+        error = cudaErrorMemoryAllocation;
+    }
+    if (error == 0)
+        base = begin;
+    else
+        cudaFree(block);
+    return error;
+}
+
 int reserve(int32_t device, std::size_t bytes, void **base) {
     CUdeviceptr begin = 0;
-    const int error = on_device(device, [&] { return driver().address_reserve(&begin, bytes, 0, 0, 0); });
+    const int error = on_device(device, [&] { return reserve_with_block(bytes, begin); });
     *base = reinterpret_cast<void *>(begin);
     return error;
 }
@@ -72,7 +129,7 @@ int commit(int32_t device, void *begin, std::size_t bytes) {
 
 int unreserve(int32_t device, void *base, std::size_t bytes, std::size_t committed) {
     return on_device(device, [&]() -> int {
-        int error = cudaDeviceSynchronize();
+        int error = cudaFree(blocks().take(pointer(base)));
         if (error == 0 && committed != 0) error = driver().unmap(pointer(base), committed);
         return error != 0 ? error : driver().address_free(pointer(base), bytes);
     });

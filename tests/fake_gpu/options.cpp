@@ -45,6 +45,7 @@ bool set(Options &options, std::string_view key, std::string_view value) {
     if (key == "nccl") return read_nccl(value, options.nccl);
     if (key == "nccl_polls") return read(value, options.nccl_polls);
     if (key == "nccl_alone") return read_flag(value, options.nccl_alone);
+    if (key == "launch_waits") return read_flag(value, options.launch_waits);
     if (key == "memory_mb") return read(value, options.memory_mb);
     if (key == "fail") return options.faults.emplace_back(value), true;
     if (key == "hang") return options.faults.push_back(std::string(value) + ":hang"), true;

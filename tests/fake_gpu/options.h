@@ -18,6 +18,7 @@ struct Options {
     int32_t nccl = 22809;    // its version; 0: none
     uint64_t nccl_polls = 2; // how often NCCL is in progress before something begins
     bool nccl_alone = false; // whether a GPU runs NCCL's kernels of one communicator at a time
+    bool launch_waits = false; // whether a graph's launch returns only when the stream has done it
     uint64_t memory_mb = 1024;
     std::vector<std::string> faults; // from "fail=" and "hang=": "NAME@N", with ":hang" for the latter
     std::string problem;             // what could not be read; "" if everything could

@@ -316,6 +316,7 @@ int graph_launch(int32_t device, void *graph, mdist_gpu_stream *stream) {
     }
     for (const JobMaker &make : jobs)
         if (const int error = push_made(device, stream, make)) return error;
+    if (options().launch_waits) wait_for_stream(device, stream);
     return kOk;
 }
 

@@ -92,7 +92,7 @@ void Gpu::require_nccl(const mdist_nccl_api &nccl, int error, const char *what) 
 }
 
 void Gpu::give_up(const char *what) const {
-    checks_.failed(what, "not done after two minutes");
+    checks_.failed(what, "not done after one minute");
     checks_.finish();
     std::_Exit(1);
 }

@@ -53,17 +53,17 @@ class Gpu {
 
     void require(int error, const char *what) const;
     void require_nccl(const mdist_nccl_api &nccl, int error, const char *what) const;
-    /// Waits until the stream has done all its work, at most two minutes.
+    /// Waits until the stream has done all its work, at most one minute.
     void wait() const { wait(stream_); }
     void wait(mdist_gpu_stream *stream) const;
     /// Keeps a card busy until its clocks have risen. Call it before a measurement.
     void warm_up() const;
     void upload(void *to, const void *from, std::size_t bytes) const;
     void download(void *to, const void *from, std::size_t bytes) const;
-    /// Calls f() until it is true, for two minutes at most.
+    /// Calls f() until it is true, for one minute at most: less than tests/gpu/run gives a program.
     template <typename Function>
     void poll(const char *what, Function f) const {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
         while (!f())
             if (std::chrono::steady_clock::now() > end) give_up(what);
     }

@@ -145,6 +145,46 @@ void check_capture(const Gpu &gpu) {
     gpu.require(api.graph_destroy(graph), "destroying recorded work");
 }
 
+/// What other threads do while a stream is recorded: the library's threads take and give back memory at any time. A
+/// call that waits for the whole card would spoil the recording.
+int use_memory(const Gpu &gpu, mdist_gpu_stream *other, mdist_gpu_event *event) {
+    const mdist_gpu_api &api = gpu.api();
+    std::size_t unit = 0;
+    void *memory = nullptr, *pinned = nullptr, *base = nullptr;
+    int error = api.allocate(gpu.device(), kBytes, &memory);
+    if (error == 0) error = api.fill(gpu.device(), memory, 1, kBytes, other);
+    if (error == 0) error = api.event_record(gpu.device(), event, other);
+    if (error == 0) gpu.wait(other);
+    if (error == 0) error = api.event_query(gpu.device(), event);
+    if (error == 0) error = api.release(gpu.device(), memory);
+    if (error == 0) error = api.allocate_pinned(kBytes, &pinned);
+    if (error == 0) error = api.release_pinned(pinned);
+    if (error == 0) error = api.reservation_granularity(gpu.device(), &unit);
+    if (error == 0) error = api.reserve(gpu.device(), 2 * unit, &base);
+    if (error == 0) error = api.commit(gpu.device(), base, unit);
+    if (error == 0) error = api.unreserve(gpu.device(), base, 2 * unit, unit);
+    return error;
+}
+
+void check_memory_while_recording(const Gpu &gpu) {
+    const mdist_gpu_api &api = gpu.api();
+    mdist_gpu_stream *other = nullptr;
+    mdist_gpu_event *event = nullptr;
+    gpu.require(api.stream_create(gpu.device(), 0, &other), "making a stream");
+    gpu.require(api.event_create(gpu.device(), 0, &event), "making an event");
+    const Memory memory(gpu, kBytes);
+    gpu.require(api.capture_begin(gpu.device(), gpu.stream()), "recording work");
+    gpu.require(api.fill(gpu.device(), memory.data(), 7, kBytes, gpu.stream()), "fill");
+    const int used = use_memory(gpu, other, event);
+    void *graph = nullptr;
+    const int ended = api.capture_end(gpu.device(), gpu.stream(), &graph);
+    gpu.checks().check(used == 0 && ended == 0, "memory comes and goes while a stream is recorded",
+                       used == 0 && ended == 0 ? "" : text(api.text(used), "; the recording: ", api.text(ended)));
+    if (graph != nullptr) gpu.require(api.graph_destroy(graph), "destroying recorded work");
+    gpu.require(api.event_destroy(gpu.device(), event), "destroying an event");
+    gpu.require(api.stream_destroy(gpu.device(), other), "destroying a stream");
+}
+
 /// NCCL with one rank.
 class Alone {
   public:
@@ -265,6 +305,7 @@ int main(int argc, char **argv) {
     check_reservation(gpu);
     check_leaks(gpu, static_cast<int>(option(argc, argv, "--rounds", gpu.is_fake() ? 20 : 2000)));
     check_capture(gpu);
+    check_memory_while_recording(gpu);
     check_nccl(gpu);
     return checks.finish();
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The library knows nothing of CUDA, the GPU module needs nothing that a machine with a driver might lack, and has code
-for the architectures it was built for.
+for the architectures it was built for. The module calls nothing that waits for a whole GPU, or that would spoil what
+another thread records.
 
 module_test.py LIBRARY MODULE|none SANITIZER ARCHITECTURES COMPILER...
 """
@@ -17,6 +18,10 @@ NEEDED = r"lib(stdc\+\+|gcc_s|c|m|asan|ubsan|tsan)\.so\.\d+|ld-linux.*"
 # header, size of its code; the architecture stands 28 bytes behind its beginning).
 FATBIN_MAGIC = struct.pack("<I", 0xBA55ED50)
 KINDS = {1: "compute", 2: "sm"}
+# They wait without a deadline, spoil every recording on the device (those on the legacy stream, too), or change what
+# belongs to the program.
+FORBIDDEN = (r"\b(cuda(Device|Stream|Event|Thread)Synchronize|cuda(Memcpy|Memset)(?!Async|Default|Kind)\w*\(|cudaSetDevice\w*|"
+             r"cudaDeviceReset|cudaDeviceSetLimit|cuCtx(Synchronize|SetCurrent|Create)|cuMemcpy\w*|cudaStreamLegacy|<<<)")
 
 
 def output(*command):
@@ -71,10 +76,18 @@ def module_problems(module, architectures, sanitizer):
     yield from (f"{module} has code for {names}, not {wanted}" for names in code if sorted(names) != wanted)
 
 
+def source_problems():
+    for path in sorted((ROOT / "lib/cuda").glob("*.c*")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if found := re.search(FORBIDDEN, line.split("//")[0]):
+                yield f"{path}:{number} calls {found.group()}"
+
+
 def main():
     library, module, sanitizer, architectures, *compiler = sys.argv[1:]
     problems = [f"{library} needs {name}" for name in needed(library) if re.match("lib(cuda|cudart|nccl)", name)]
     problems += headers_compile(compiler)
+    problems += source_problems()
     if module != "none":
         problems += module_problems(module, architectures.split(","), sanitizer)
     for problem in problems:

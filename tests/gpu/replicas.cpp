@@ -66,6 +66,7 @@ struct Recorded {
     const Gpu &gpu;
     float *one, *sum, *result;
     int recorded = 0;
+    std::string wrong; // what the collective said
 };
 
 int32_t add_and_reduce(mdist_replica_t *replica, void *user_data) {
@@ -74,12 +75,18 @@ int32_t add_and_reduce(mdist_replica_t *replica, void *user_data) {
     void *stream = nullptr;
     ++self->recorded;
     const mdist_buffer_t sum = {self->sum, 1000, MDIST_FLOAT32, 0}, result = {self->result, 1000, MDIST_FLOAT32, 0};
-    return mdist_replica_stream(replica, &stream, nullptr) == MDIST_OK &&
-                   api.assign(0, MDIST_FLOAT32, MDIST_ASSIGN_ADD, self->sum, self->one, 1000,
-                              static_cast<mdist_gpu_stream *>(stream)) == 0 &&
-                   mdist_all_reduce(replica, MDIST_MEAN, &sum, &result, 1, nullptr, nullptr) == MDIST_OK
-               ? 0
-               : 1;
+    try {
+        mdist_error_t *error = nullptr;
+        well(mdist_replica_stream(replica, &stream, &error), error);
+        const int added = api.assign(0, MDIST_FLOAT32, MDIST_ASSIGN_ADD, self->sum, self->one, 1000,
+                                     static_cast<mdist_gpu_stream *>(stream));
+        if (added != 0) throw std::runtime_error(api.text(added));
+        all_reduce(replica, MDIST_MEAN, sum, result);
+        return 0;
+    } catch (const std::exception &failure) {
+        self->wrong = failure.what();
+        return 1;
+    }
 }
 
 std::string graph_problem(const Gpu &gpu, const char *implementation) {
@@ -87,17 +94,21 @@ std::string graph_problem(const Gpu &gpu, const char *implementation) {
     const Strategy strategy("gpu:0", implementation);
     const Array arrays = strategy.allocate(0, 12000);
     auto *const one = static_cast<float *>(arrays.data());
-    Recorded recorded = {gpu, one, one + 1000, one + 2000};
+    Recorded recorded = {gpu, one, one + 1000, one + 2000, 0, ""};
     std::vector<float> numbers(3000, 0.0f);
     std::fill_n(numbers.begin(), 1000, 1.0f);
     const mdist_tensor_t here = tensor_of(numbers.data(), MDIST_FLOAT32, 3000);
     const mdist_tensor_t there = tensor_of(one, MDIST_FLOAT32, 3000);
     mdist_error_t *error = nullptr;
     well(mdist_tensor_copy(&there, &here, &error), error);
-    for (int i = 0; i < kLaunches; ++i)
-        strategy.run([&](mdist_replica_t *replica, uint32_t) {
-            well(mdist_replica_graph(replica, 1, add_and_reduce, &recorded, &error), error);
-        });
+    try {
+        for (int i = 0; i < kLaunches; ++i)
+            strategy.run([&](mdist_replica_t *replica, uint32_t) {
+                well(mdist_replica_graph(replica, 1, add_and_reduce, &recorded, &error), error);
+            });
+    } catch (const std::exception &failure) {
+        return recorded.wrong.empty() ? failure.what() : text(failure.what(), " (", recorded.wrong, ")");
+    }
     well(mdist_tensor_copy(&here, &there, &error), error);
     if (recorded.recorded != 1) return text("called ", recorded.recorded, " times");
     const auto right = std::count(numbers.begin() + 1000, numbers.end(), static_cast<float>(kLaunches));

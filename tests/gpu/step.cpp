@@ -55,13 +55,23 @@ int32_t graph_step(mdist_replica_t *replica, void *user_data) {
     return mdist_replica_graph(replica, 1, step, user_data, nullptr) == MDIST_OK ? 0 : 1;
 }
 
-mdist_strategy_t *strategy_on_a_gpu() {
+/// Returns an error's message, and frees it; "" if there is none.
+std::string message_of(mdist_error_t *error) {
+    const std::string message = error == nullptr ? "" : mdist_error_message(error);
+    mdist_error_free(error);
+    return message;
+}
+
+mdist_strategy_t *strategy_on_a_gpu(std::string &wrong) {
     mdist_config_t *config = nullptr;
     mdist_strategy_t *strategy = nullptr;
-    if (mdist_config_create(&config, nullptr) == MDIST_OK &&
-        mdist_config_set(config, "devices", "gpu:0", nullptr) == MDIST_OK)
-        mdist_strategy_create(config, &strategy, nullptr);
+    mdist_error_t *error = nullptr;
+    if (mdist_config_create(&config, &error) == MDIST_OK &&
+        mdist_config_set(config, "devices", "gpu:0", &error) == MDIST_OK &&
+        mdist_config_set(config, "communication.timeout", "50s", &error) == MDIST_OK)
+        mdist_strategy_create(config, &strategy, &error);
     mdist_config_destroy(config);
+    wrong = message_of(error);
     return strategy;
 }
 
@@ -73,17 +83,22 @@ std::string one_digit(double number) {
 void compare(const Gpu &gpu, mdist_strategy_t *strategy, const std::string &name, mdist_step_fn in_library, Work work,
              const std::function<int()> &put, double most_us) {
     bool well = true;
+    std::string wrong; // what the library said first
     const double by_hand = middle_us([&] {
         well &= put() == 0;
         while (gpu.api().kind(gpu.api().stream_query(gpu.device(), gpu.stream())) == MDIST_GPU_NOT_READY) sched_yield();
     });
-    const double in_step = middle_us(
-        [&] { well &= mdist_run(strategy, in_library, &work, nullptr, 0, nullptr, 0, nullptr, nullptr) == MDIST_OK; });
+    const double in_step = middle_us([&] {
+        mdist_error_t *error = nullptr;
+        well &= mdist_run(strategy, in_library, &work, nullptr, 0, nullptr, 0, nullptr, &error) == MDIST_OK;
+        if (error != nullptr && wrong.empty()) wrong = mdist_error_message(error);
+        mdist_error_free(error);
+    });
     // The threads of a simulated GPU need cores, so their times mean nothing.
-    gpu.checks().check(
-        well && (gpu.is_fake() || in_step - by_hand <= most_us), name,
-        text(one_digit(in_step), " us, by hand ", one_digit(by_hand), " us, ratio ",
-             exact_text(std::round(100 * in_step / by_hand) / 100), ", at most ", one_digit(most_us), " us more"));
+    gpu.checks().check(well && (gpu.is_fake() || in_step - by_hand <= most_us), name,
+                       text(one_digit(in_step), " us, by hand ", one_digit(by_hand), " us, ratio ",
+                            exact_text(std::round(100 * in_step / by_hand) / 100), ", at most ", one_digit(most_us),
+                            " us more", wrong.empty() ? "" : "; ", wrong));
 }
 
 void measure(const Gpu &gpu, mdist_strategy_t *strategy, Work work) {
@@ -107,8 +122,9 @@ void measure_graph(const Gpu &gpu, mdist_strategy_t *strategy, Work work) {
 int run() {
     Checks checks;
     const Gpu gpu(checks);
-    mdist_strategy_t *const strategy = strategy_on_a_gpu();
-    checks.check(strategy != nullptr, "strategy on gpu:0", "");
+    std::string wrong;
+    mdist_strategy_t *const strategy = strategy_on_a_gpu(wrong);
+    checks.check(strategy != nullptr, "strategy on gpu:0", wrong);
     void *memory = nullptr;
     gpu.require(gpu.api().allocate(gpu.device(), 256, &memory), "allocating");
     gpu.warm_up();

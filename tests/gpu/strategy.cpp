@@ -73,6 +73,8 @@ Strategy::Strategy(const std::string &devices, const std::string &implementation
     const std::unique_ptr<mdist_config_t, void (*)(mdist_config_t *)> config(made, mdist_config_destroy);
     well(mdist_config_set(made, "devices", devices.c_str(), &error), error);
     well(mdist_config_set(made, "communication.implementation", implementation.c_str(), &error), error);
+    // Shorter than what tests/gpu/run gives a program: so the library can say what hangs.
+    well(mdist_config_set(made, "communication.timeout", "50s", &error), error);
     well(mdist_strategy_create(made, &strategy_, &error), error);
 }
 

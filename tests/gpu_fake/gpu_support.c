@@ -6,7 +6,10 @@ const fake_gpu_controls *fake;
 
 void load_fake(const char *options) {
     setenv("MDIST_CUDA_MODULE", MDIST_TEST_FAKE_GPU, 1);
-    setenv("MDIST_FAKE_GPU", options, 1);
+    const char *const too = getenv("MDIST_TEST_FAKE_GPU_TOO");
+    char all[256];
+    snprintf(all, sizeof all, "%s%s%s", options, too != NULL ? "," : "", too != NULL ? too : "");
+    setenv("MDIST_FAKE_GPU", all, 1);
     unsetenv("MDIST_DEVICES");
     void *const file = dlopen(MDIST_TEST_FAKE_GPU, RTLD_NOW | RTLD_LOCAL);
     if (file == NULL) {

@@ -13,7 +13,8 @@
 extern const mdist_gpu_api *gpus;
 extern const fake_gpu_controls *fake;
 
-/// Makes this process use a simulated GPU with these options. GPU_TESTS calls it before anything of the library.
+/// Makes this process use a simulated GPU with these options, and those in $MDIST_TEST_FAKE_GPU_TOO. GPU_TESTS calls it
+/// before anything of the library.
 void load_fake(const char *options);
 
 MDIST_TEST_HELPER mdist_config_t *gpu_config(const char *devices) {

@@ -24,12 +24,12 @@ typedef struct World {
     uint32_t which; // the replica that does something else
 } World;
 
-static World make(const char *devices, mdist_step_fn body) {
+static World make_with(const char *devices, mdist_step_fn body, const char *timeout) {
     mdist_error_t *error = NULL;
     float ones[kCount];
     mdist_config_t *config = gpu_config(devices);
     OK(mdist_config_set(config, "communication.implementation", "nccl", &error));
-    OK(mdist_config_set(config, "communication.timeout", "20s", &error));
+    OK(mdist_config_set(config, "communication.timeout", timeout, &error));
     World self = {.strategy = strategy_by(config), .body = body, .which = 1};
     self.replicas = mdist_strategy_replica_count(self.strategy);
     for (int i = 0; i < kCount; ++i) ones[i] = 1;
@@ -43,6 +43,10 @@ static World make(const char *devices, mdist_step_fn body) {
         OK(mdist_tensor_copy(&to, &zeros, &error));
     }
     return self;
+}
+
+static World make(const char *devices, mdist_step_fn body) {
+    return make_with(devices, body, "20s");
 }
 
 static void end(World *self) {
@@ -298,6 +302,16 @@ static void a_graph_that_one_replica_forgot_is_a_mismatch(void **state) {
     end(&world);
 }
 
+/// NCCL's kernels hang until they are aborted. So does the launch, if it waits for them.
+static void a_launch_that_hangs_ends_at_the_deadline(void **state) {
+    (void)state;
+    World world = make_with("gpu:0,gpu:1", sum_once, "300ms");
+    assert_int_equal(fake->plan("nccl_all_reduce@1:hang"), 1);
+    assert_int_equal(run(&world, try_graph), MDIST_ERR_TIMEOUT);
+    end(&world);
+    fake->reset();
+}
+
 static void *launch_often(void *argument) {
     World *const self = argument;
     for (int i = 0; i < 100; ++i)
@@ -326,4 +340,5 @@ GPU_TESTS("devices=4,delay_us=200,nccl_alone=1", cmocka_unit_test(each_card_laun
           cmocka_unit_test(a_failure_that_the_body_ignores_is_not_recorded),
           cmocka_unit_test(what_nccl_does_not_have_is_refused),
           cmocka_unit_test(a_graph_that_one_replica_forgot_is_a_mismatch),
+          cmocka_unit_test(a_launch_that_hangs_ends_at_the_deadline),
           cmocka_unit_test(launches_of_two_strategies_take_turns), cmocka_unit_test(expect_nothing_left))

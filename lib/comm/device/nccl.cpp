@@ -48,14 +48,14 @@ std::unique_ptr<Lengths> Nccl::agree(Workers *workers, const Call *const *calls,
 void Nccl::perform(Group &group, Workers *workers, const Call *const *calls, uint64_t timeout_ns) {
     const std::unique_ptr<Lengths> lengths = agree(workers, calls, timeout_ns);
     try {
-        give_all(calls, Plan(*calls[0], *lengths), timeout_ns);
+        give_all(group, calls, Plan(*calls[0], *lengths), timeout_ns);
     } catch (const Failure &failure) {
         group.fail(failure); // for good: the communicators are gone
         throw;
     }
 }
 
-void Nccl::give_all(const Call *const *calls, const Plan &plan, uint64_t timeout_ns) {
+void Nccl::give_all(const Group &group, const Call *const *calls, const Plan &plan, uint64_t timeout_ns) {
     std::vector<bool> joined; // by buffer; the same on all replicas
     for (std::size_t b = 0; b < calls[0]->buffer_count; ++b) joined.push_back(is_joined(*calls[0], b, plan.lengths()));
     const auto all = [&] {
@@ -74,7 +74,10 @@ void Nccl::give_all(const Call *const *calls, const Plan &plan, uint64_t timeout
     if (pattern != Pattern::kMeet && pattern != Pattern::kLaunch)
         comms_->issue(all, calls[0]->kind->name(), timeout_ns);
     try {
-        for (const auto &lane : lanes_.all()) lane->launch(); // copies within a replica, or a graph
+        if (pattern == Pattern::kLaunch && lanes_.all().size() > 1)
+            launch_graphs(group, timeout_ns);
+        else
+            for (const auto &lane : lanes_.all()) lane->launch(); // copies within a replica, or a graph
         for (uint32_t party = 0; party < lanes_.parties() && calls[0]->op == MDIST_MEAN; ++party)
             divide(party, *calls[party]);
         if (turn) turn->mark();
@@ -82,6 +85,11 @@ void Nccl::give_all(const Call *const *calls, const Plan &plan, uint64_t timeout
         abandon(); // other GPUs may wait for one that has failed; another strategy's next work would not wait for this
         throw;
     }
+}
+
+void Nccl::launch_graphs(const Group &group, uint64_t timeout_ns) {
+    launches_.run(
+        lanes_.all(), timeout_ns, [&group] { return group.failed(); }, [this] { abandon(); });
 }
 
 void Nccl::watch(const Marks &marks, const Call &call, uint64_t timeout_ns) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "comm/call/call.h"
+#include "comm/device/launches.h"
 #include "comm/device/nccl_comms.h"
 #include "comm/device/nccl_use.h"
 #include "comm/plan/plan.h"
@@ -41,7 +42,8 @@ class Nccl {
 
   private:
     std::unique_ptr<Lengths> agree(Workers *workers, const Call *const *calls, uint64_t timeout_ns) const;
-    void give_all(const Call *const *calls, const Plan &plan, uint64_t timeout_ns);
+    void give_all(const Group &group, const Call *const *calls, const Plan &plan, uint64_t timeout_ns);
+    void launch_graphs(const Group &group, uint64_t timeout_ns);
     void give_joined(uint32_t party, const Call &call, std::size_t b);
     void give(uint32_t party, const Call &call, const Move &move);
     void give_sum(uint32_t party, const Call &call, const Move &move);
@@ -51,6 +53,7 @@ class Nccl {
     Lanes &lanes_;
     const std::unique_ptr<NcclUse> use_; // ends after the communicators
     const std::unique_ptr<NcclComms> comms_;
+    Launches launches_;
     const uint32_t first_;
     const uint32_t replicas_;
 };

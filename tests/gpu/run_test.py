@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/gpu/run on programs that do what programs do on a broken card: whatever one of them does, the others still run,
+and the end says what happened to each.
+
+run_test.py
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+RUN = pathlib.Path(__file__).with_name("run")
+PROGRAMS = {
+    "gpu_kernels": "echo 'ok first'; exec sleep 1000",
+    "gpu_lifecycle": "trap '' TERM; echo 'ok second'; kill -SEGV $$",
+    "gpu_bandwidth": "echo 'a word'; exit 1",
+    "gpu_collectives": "echo 'skip gpu there is none'; exit 77",
+    "gpu_step": "for i in 1 2 3 4 5 6; do echo \"ok $i\"; done",
+    "gpu_replicas": "echo 'not ok third a reason'; exit 1",
+    "gpu_several": "echo 'skip several this machine has 1'; exit 78",
+}
+WANTED = [
+    "ok first",
+    "not ok tests/gpu/gpu_kernels was ended after 1 s; what it did next after the last line above hangs",
+    "ok second",
+    "not ok tests/gpu/gpu_lifecycle ended with status 139",
+    "# a word",
+    "not ok tests/gpu/gpu_bandwidth ended with status 1 and named no failed check (its words are above)",
+    "skip gpu there is none",
+    "ok 6",
+    "not ok third a reason",
+    "skip several this machine has 1",
+    "skip tests/gpu/comm/gpu_several_workers it was not built: it needs the whole library",
+]
+REQUIRED = [
+    "not ok tests/gpu/gpu_kernels made 1 checks of 104",
+    "not ok tests/gpu/gpu_collectives made 0 checks of 16",
+    "not ok tests/gpu/comm/gpu_several_workers made 0 checks of 4",
+]
+
+
+def lines_of(folder, **environment):
+    result = subprocess.run([folder / "tests/gpu/run", "--packed", folder], stdin=subprocess.DEVNULL, text=True,
+                            capture_output=True, timeout=100,
+                            env={**os.environ, "MDIST_GPU_MOST": "1", "MDIST_REQUIRE_GPU": "0", **environment})
+    return result.returncode, result.stdout.splitlines()
+
+
+def problems(folder):
+    status, lines = lines_of(folder)
+    if status != 1:
+        yield f"it ended with {status}"
+    yield from (f"it did not print: {line}" for line in WANTED if line not in lines)
+    yield from (f"it printed: {line}" for line in REQUIRED if line in lines)
+    if not lines[-1].startswith("8 passed, 4 failed, "):
+        yield f"its last line is: {lines[-1]}"
+    status, lines = lines_of(folder, MDIST_REQUIRE_GPU="1")
+    yield from (f"it did not print: {line}" for line in REQUIRED if line not in lines)
+    yield from (f"it printed: {line}" for line in lines if "gpu_step made" in line or "gpu_several made" in line)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "tests/gpu").mkdir(parents=True)
+        for program, body in {**PROGRAMS, "run": None}.items():
+            path = folder / "tests/gpu" / program
+            path.write_text(RUN.read_text() if body is None else f"#!/bin/bash\n{body}\n")
+            path.chmod(0o755)
+        found = list(problems(folder))
+    for problem in found:
+        print(problem)
+    print(len(WANTED) + len(REQUIRED), "lines checked,", len(found), "wrong")
+    return 1 if found else 0
+
+
+sys.exit(main())
