@@ -172,14 +172,18 @@ static void a_call_that_fails_once_is_repeated(void **state) {
 static void a_card_without_room_is_lost_with_its_worker(void **state) {
     (void)state;
     Job job;
-    begin(&job, 3, 1, "2", "tcp");
-    for (uint32_t i = 0; i < 3; ++i) {
-        use_cards(cards[0], i == 1 ? "memory_mb=15" : "");
-        start(&job, i == 0 ? "step 7 0" : NULL);
+    for (int with_gradients = 0; with_gradients < 2; ++with_gradients) {
+        if (with_gradients) setenv("TEST_GRADIENTS", "1", 1);
+        begin(&job, 3, 1, "2", "tcp");
+        for (uint32_t i = 0; i < 3; ++i) {
+            use_cards(cards[0], i == 1 ? "memory_mb=15" : "");
+            start(&job, i == 0 ? "step 7 0" : NULL);
+        }
+        finish(&job);
+        expect_worker(&job, 1, "failed mdist_regroup: MDIST_ERR_OUT_OF_MEMORY", 3);
+        expect_worker(&job, 2, undisturbed, 0);
     }
-    finish(&job);
-    expect_worker(&job, 1, "failed mdist_regroup: MDIST_ERR_OUT_OF_MEMORY", 3);
-    expect_worker(&job, 2, undisturbed, 0);
+    unsetenv("TEST_GRADIENTS");
 }
 
 static void what_does_not_fit_is_refused(void **state) {
@@ -339,6 +343,24 @@ static void graphs_are_recorded_anew(void **state) {
     expect(&job, "result 64 128 192, recorded 2 times", 0);
 }
 
+/// The body of a graph need not tell a lost GPU from other failures, either.
+static void a_card_that_is_lost_in_a_graph_is_named(void **state) {
+    (void)state;
+    Job job;
+    setenv("TEST_ALONE", "1", 1);
+    for (int blocking = 0; blocking < 2; ++blocking) { // a graph is recorded only if nothing waits
+        setenv("MDIST_GPU_BLOCKING", blocking ? "1" : "0", 1);
+        use_cards("gpu:1", "fail=copy@3:fatal");
+        begin_with(&job, 1, 1, 1, "1", "tcp");
+        start(&job, NULL);
+        finish(&job);
+        assert_non_null(
+            strstr(job.workers[0].text, "failed: replica 0: gpu:1: this process can no longer use its GPUs"));
+    }
+    unsetenv("MDIST_GPU_BLOCKING");
+    unsetenv("TEST_ALONE");
+}
+
 /// Returns the status, or 5 if the worker has done on its GPUs what is forbidden, or has left a graph.
 static int checked(int status) {
     if (status != 0 || getenv("MDIST_DEVICES") == NULL) return status;
@@ -370,6 +392,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(random_faults_give_the_result_or_an_error),
         cmocka_unit_test(a_card_without_room_is_lost_with_its_worker),
         cmocka_unit_test(graphs_are_recorded_anew),
+        cmocka_unit_test(a_card_that_is_lost_in_a_graph_is_named),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     if (getenv("MDIST_TEST_SEED") != NULL) cmocka_set_test_filter("random*");
