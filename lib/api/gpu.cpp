@@ -98,20 +98,26 @@ mdist_status_t mdist_replica_graph(mdist_replica_t *replica, uint64_t key, mdist
         std::optional<ReplicaUse> use;
         use.emplace(*self, function);
         const auto who = [&] { return text("what graph ", key, " of replica ", self->id(), " records"); };
+        bool has_returned_error = false;
         const auto put_on_stream = [&] {
             use.reset(); // the body uses the replica now
             Why why;
             const int32_t code = call_back(
                 who, [&] { return body(replica, user_data); }, &why);
             use.emplace(*self, function);
+            has_returned_error = code != 0;
             if (code != 0) throw callback_returned(who(), code, why);
         };
         note_failures(*self, function, true, [&] {
             Graphs &graphs = strategy_of(*self).graphs();
-            if (body != nullptr)
+            if (body == nullptr) return graphs.forget(*self, key);
+            try {
                 graphs.run(*self, key, put_on_stream);
-            else
-                graphs.forget(*self, key);
+            } catch (const Failure &) {
+                const auto lost = has_returned_error ? self->lost_device() : std::nullopt;
+                if (lost) throw Failure(*lost); // the body may have failed because of it, as a step may
+                throw;
+            }
         });
     });
 }

@@ -58,6 +58,7 @@ GradientSpec spec_of(const VariableStore &variables, const mdist_tensor_t &like,
 void need_replica(const Gradients &gradients, uint32_t local) {
     const uint32_t replicas = gradients.job().local_replica_count();
     if (local >= replicas) throw invalid(text("local_replica is ", local, "; this strategy has ", replicas));
+    if (gradients.share_count() != replicas) throw gradients.job().of_failed_regroup("gradients");
 }
 
 /// "tensors[3]", the gradient 1 of local replica 1 if there are 2 gradients

@@ -67,6 +67,7 @@ std::vector<ValuePointer> mdist::update_copies(Job &job, const Variable *variabl
                                            : text("the update of variable \"", variable->spec().name, "\"");
     const Update update{job, std::move(what), function, user_data, arguments, result_count};
     std::vector<Results> all;
+    if (variable != nullptr) variable->require_copies();
     for (uint32_t local = 0; local < job.local_replica_count(); ++local) {
         const Context context(job, Context::Kind::kUpdate, local);
         mdist_tensor_t copy = {};

@@ -157,6 +157,7 @@ mdist_status_t mdist_variable_tensor(const mdist_variable_t *variable, uint32_t 
         const auto self = pin(variable);
         need(out, "out");
         require_here(self->job(), local_replica, "mdist_variable_tensor");
+        self->require_copies();
         *out = self->copy(local_replica).describe();
     });
 }

@@ -56,6 +56,16 @@ class Campaigns(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, r"\Afuzz:made_up: 3 from seed \d+\n3 passed, 0 failed\n\Z")
 
+    def test_tallies_of_all_processes_are_added_up(self):
+        program = Path(self.folder.name, "tests/gpu/comm/gpu_comm_regroups")
+        program.parent.mkdir(parents=True)
+        program.write_text('#!/bin/sh\necho "tally $MDIST_TEST_COUNT one killed: same bits"\necho "tally 0 regroups"\n')
+        program.chmod(0o755)
+        result = self.run_campaign("gpu:regroup", "--count", "25", "--seed", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.splitlines()[1:],
+                         ["     25 one killed: same bits", "      0 regroups", "25 passed, 0 failed"])
+
     def test_what_is_not_there_is_told(self):
         for name, words in (("fuzz:nothing", "build it first"), ("soup", "no campaign is called soup")):
             result = self.run_campaign(name, "--count", "1")

@@ -2,6 +2,7 @@
 // Elastic jobs on the simulated GPU end in the bits of the CPU's training that was not disturbed, also when workers or
 // their GPUs are lost. The host cannot touch the GPUs' memory, and their work is late.
 #include "../fake_gpu/fake_gpu.h"
+#include "elastic_alone.h"
 #include "elastic_job.h"
 #include "elastic_state.h"
 #include "elastic_training.h"
@@ -182,6 +183,24 @@ static void a_card_without_room_is_lost_with_its_worker(void **state) {
     expect_worker(&job, 2, undisturbed, 0);
 }
 
+/// Some of the replicas that it was to have, and some of their variables, have memory, and others have none.
+static void after_a_regroup_without_room_nothing_is_used_that_is_not_there(void **state) {
+    (void)state;
+    static const char *const rooms[] = {"memory_mb=20", "memory_mb=24", "memory_mb=26", "memory_mb=30"};
+    for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; ++i) {
+        Job job;
+        if (i % 2 == 1) setenv("TEST_GRADIENTS", "1", 1);
+        begin(&job, 2, 1, "1", "tcp");
+        use_cards(cards[0], "");
+        start(&job, "step 7 0");
+        use_cards(cards[0], rooms[i]);
+        start(&job, NULL);
+        finish(&job);
+        expect_worker(&job, 1, "failed mdist_regroup: MDIST_ERR_OUT_OF_MEMORY", 3);
+        unsetenv("TEST_GRADIENTS");
+    }
+}
+
 static void what_does_not_fit_is_refused(void **state) {
     (void)state;
     static const char *const wrong[][3] = {
@@ -257,75 +276,6 @@ static void random_faults_give_the_result_or_an_error(void **state) {
     unsetenv("MDIST_COMMUNICATION_TIMEOUT");
 }
 
-#define DO(call)                                                                                       \
-    do {                                                                                               \
-        mdist_error_t *problem = NULL;                                                                 \
-        if ((call) == MDIST_OK) break;                                                                 \
-        printf("%s failed: %s\n", #call, problem != NULL ? mdist_error_message(problem) : "no words"); \
-        return 3;                                                                                      \
-    } while (0)
-
-/// One replica alone doubles its weights by a graph that adds them to themselves.
-typedef struct Doubling {
-    mdist_variable_t *weights;
-    float *copy; // on the card
-    uint32_t recorded;
-} Doubling;
-
-static mdist_tensor_t three(float *data) {
-    mdist_tensor_t tensor = {.data = data, .dtype = MDIST_FLOAT32, .rank = 1, .shape = {3}};
-    return tensor;
-}
-
-static int32_t record_doubling(mdist_replica_t *replica, void *user_data) {
-    Doubling *const self = user_data;
-    const mdist_tensor_t copy = three(self->copy);
-    const mdist_buffer_t buffer = {self->copy, 3, MDIST_FLOAT32, 0};
-    mdist_tensor_t own;
-    ++self->recorded;
-    DO(mdist_variable_tensor(self->weights, 0, &own, &problem));
-    DO(mdist_replica_copy(replica, &copy, &own, &problem));
-    DO(mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, &problem));
-    DO(mdist_replica_assign(replica, self->weights, MDIST_ASSIGN_ADD, &copy, NULL, &problem));
-    return 0;
-}
-
-static int32_t double_by_graph(mdist_replica_t *replica, void *user_data) {
-    return mdist_replica_graph(replica, 1, record_doubling, user_data, NULL) != MDIST_OK;
-}
-
-/// Steps 0 to 2, a commit, steps 3 and 4, which are lost, and steps 3 to 5.
-static int double_alone(void) {
-    mdist_strategy_t *strategy;
-    mdist_value_t *value;
-    mdist_tensor_t read;
-    Doubling doubling = {NULL, NULL, 0};
-    float begin[3] = {1, 2, 3};
-    const mdist_tensor_t initial = three(begin);
-    mdist_change_t change = {.struct_size = sizeof change};
-    DO(mdist_strategy_create(NULL, &strategy, &problem));
-    DO(mdist_variable_create(strategy, "weights", &initial, &doubling.weights, NULL, &problem));
-    for (int generation = 1; generation <= 2; ++generation) {
-        DO(mdist_alloc(strategy, 0, sizeof begin, (void **)&doubling.copy, &problem));
-        for (uint32_t step = generation == 1 ? 0 : 3; step < (generation == 1 ? 5 : 6); ++step) {
-            DO(mdist_run(strategy, double_by_graph, &doubling, NULL, 0, NULL, 0, NULL, &problem));
-            if (step == 2) DO(mdist_commit(strategy, 3, NULL, &problem));
-        }
-        mdist_free(doubling.copy);
-        if (generation == 2) break;
-        mdist_strategy_abort(strategy);
-        DO(mdist_regroup(strategy, &change, NULL, &problem));
-    }
-    DO(mdist_variable_read(doubling.weights, &value, NULL, &problem));
-    DO(mdist_value_tensor(value, 0, &read, &problem));
-    printf("result %g %g %g, recorded %u times\n", (double)((float *)read.data)[0], (double)((float *)read.data)[1],
-           (double)((float *)read.data)[2], doubling.recorded);
-    mdist_value_destroy(value);
-    mdist_variable_destroy(doubling.weights);
-    mdist_strategy_destroy(strategy);
-    return 0;
-}
-
 /// A graph keeps addresses of its generation, so it ends with that, and is recorded anew.
 static void graphs_are_recorded_anew(void **state) {
     (void)state;
@@ -337,6 +287,24 @@ static void graphs_are_recorded_anew(void **state) {
     finish(&job);
     unsetenv("TEST_ALONE");
     expect(&job, "result 64 128 192, recorded 2 times", 0);
+}
+
+/// The body of a graph need not tell a lost GPU from other failures, either.
+static void a_card_that_is_lost_in_a_graph_is_named(void **state) {
+    (void)state;
+    Job job;
+    setenv("TEST_ALONE", "1", 1);
+    for (int blocking = 0; blocking < 2; ++blocking) { // a graph is recorded only if nothing waits
+        setenv("MDIST_GPU_BLOCKING", blocking ? "1" : "0", 1);
+        use_cards("gpu:1", "fail=copy@3:fatal");
+        begin_with(&job, 1, 1, 1, "1", "tcp");
+        start(&job, NULL);
+        finish(&job);
+        assert_non_null(
+            strstr(job.workers[0].text, "failed: replica 0: gpu:1: this process can no longer use its GPUs"));
+    }
+    unsetenv("MDIST_GPU_BLOCKING");
+    unsetenv("TEST_ALONE");
 }
 
 /// Returns the status, or 5 if the worker has done on its GPUs what is forbidden, or has left a graph.
@@ -354,7 +322,7 @@ static int checked(int status) {
 }
 
 int main(int argc, char **argv) {
-    if (is_worker(argc, argv)) return checked(getenv("TEST_ALONE") != NULL ? double_alone() : elastic_training());
+    if (is_worker(argc, argv)) return checked(getenv("TEST_ALONE") != NULL ? elastic_alone() : elastic_training());
     setenv("MDIST_CUDA_MODULE", MDIST_TEST_FAKE_GPU, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_those_of_the_cpu),
@@ -369,7 +337,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(random_kills_change_nothing),
         cmocka_unit_test(random_faults_give_the_result_or_an_error),
         cmocka_unit_test(a_card_without_room_is_lost_with_its_worker),
+        cmocka_unit_test(after_a_regroup_without_room_nothing_is_used_that_is_not_there),
         cmocka_unit_test(graphs_are_recorded_anew),
+        cmocka_unit_test(a_card_that_is_lost_in_a_graph_is_named),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     if (getenv("MDIST_TEST_SEED") != NULL) cmocka_set_test_filter("random*");

@@ -168,6 +168,19 @@ mdist_status_t hash_state(uint64_t *hash, mdist_error_t **error) {
     return MDIST_OK;
 }
 
+void touch_state(const mdist_strategy_t *strategy) {
+    static float zeros[WEIGHTS];
+    mdist_tensor_t tensor = vector(zeros, MDIST_FLOAT32, WEIGHTS);
+    mdist_value_t *value = NULL;
+    if (mdist_value_create(&tensor, &value, NULL) == MDIST_OK)
+        (void)mdist_variable_assign(weights, MDIST_ASSIGN_SET, value, NULL);
+    mdist_value_destroy(value);
+    for (uint32_t local = 0; local < mdist_strategy_local_replica_count(strategy); ++local) {
+        (void)mdist_variable_tensor(weights, local, &tensor, NULL);
+        if (gradients != NULL) (void)mdist_gradients_tensor(gradients, local, 0, &tensor, NULL);
+    }
+}
+
 void destroy_state(void) {
     free_sums();
     mdist_gradients_destroy(gradients);

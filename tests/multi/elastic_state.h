@@ -25,6 +25,8 @@ mdist_status_t place_state(mdist_strategy_t *strategy, mdist_error_t **error);
 int32_t step_of_state(mdist_replica_t *replica, void *user_data);
 /// Reading takes all workers.
 mdist_status_t hash_state(uint64_t *hash, mdist_error_t **error);
+/// Asks for the memory of all local replicas, and assigns. All of that may be refused.
+void touch_state(const mdist_strategy_t *strategy);
 void destroy_state(void);
 
 /// A replica's own state; the program keeps it, in a blob.

@@ -62,10 +62,14 @@ static void reach_step(uint64_t at, uint32_t replica_id) {
     hold_at(at, replica_id);
 }
 
-static void fail_worker(const char *what, mdist_error_t *error) {
+static void print_failure(const char *what, const mdist_error_t *error) {
     printf("failed %s: %s %s %s\n", what, mdist_status_name(mdist_error_status(error)), mdist_error_reason(error),
            mdist_error_message(error));
     fflush(stdout);
+}
+
+static void fail_worker(const char *what, const mdist_error_t *error) {
+    print_failure(what, error);
     _exit(3);
 }
 
@@ -271,7 +275,7 @@ static int train(void) {
         DO(mdist_group_create(strategy, all, REPLICAS, &group, &problem));
     }
     const uint64_t steps = getenv("TEST_STEPS") != NULL ? (uint64_t)atoi(getenv("TEST_STEPS")) : STEPS;
-    int begun = change.generation != 1, has_result = 0;
+    int begun = change.generation != 1, has_result = 0, failed = 0;
     for (;;) {
         now_at = at;
         Step step = {at, reach_step};
@@ -321,10 +325,15 @@ static int train(void) {
         error = NULL;
         status = mdist_regroup(strategy, &change, NULL, &error);
         if (status != MDIST_OK && has_result) break; // the others have left
-        if (status != MDIST_OK &&
-            mdist_run(strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, NULL) == MDIST_OK)
+        if (status != MDIST_OK && mdist_run(strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, NULL) == MDIST_OK)
             fail_worker("to refuse a run after a regroup that failed", error);
-        if (status != MDIST_OK) fail_worker("mdist_regroup", error);
+        if (status != MDIST_OK) { // what it has created can still be used and destroyed
+            print_failure("mdist_regroup", error);
+            if (strcmp(mdist_error_reason(error), "gpu_timeout") == 0) _exit(3); // else it waits for a GPU that hangs
+            failed = 1;
+            touch_state(strategy);
+            break;
+        }
         if (group != NULL) use_old_handles(strategy, group);
         DO(place_state(strategy, &problem));
         at = change.step;
@@ -334,7 +343,7 @@ static int train(void) {
     mdist_blob_destroy(blob);
     destroy_state();
     mdist_strategy_destroy(strategy);
-    return 0;
+    return failed ? 3 : 0;
 }
 
 int elastic_training(void) {

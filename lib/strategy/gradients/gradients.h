@@ -34,6 +34,8 @@ class Gradients final : public Unfinished, public OfSpan, public std::enable_sha
     Gradients(std::shared_ptr<Job> job, std::vector<GradientSpec> specs, const GradientOptions &options);
 
     const Job &job() const { return *job_; }
+    /// As many as the worker has replicas, unless a regroup has failed.
+    std::size_t share_count() const { return shares_.size(); }
     const GradientPlan &plan() const { return plan_; }
     /// Throws INVALID_ARGUMENT if no gradient has this number.
     void check_index(std::size_t index) const;

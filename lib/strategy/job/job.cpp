@@ -102,6 +102,13 @@ Failure Job::of_old_generation(const char *what, uint32_t generation) const {
         .reason("old_generation");
 }
 
+Failure Job::of_failed_regroup(const std::string &what) const {
+    return Failure(MDIST_ERR_FAILED_PRECONDITION,
+                   text("mdist_regroup has failed, and ", what, " has no memory for the ", local_replica_count(),
+                        " local replicas that this worker was to have. It is out of the job; start a new process"))
+        .reason("regroup_failed");
+}
+
 void Job::require_open() const {
     if (closed_) throw Failure(MDIST_ERR_FAILED_PRECONDITION, "the strategy was destroyed").reason("destroyed");
 }

@@ -177,6 +177,8 @@ class Job : public std::enable_shared_from_this<Job> {
     void require_generation(uint32_t generation, const char *what) const {
         if (generation != generation_) throw of_old_generation(what, generation);
     }
+    /// A regroup that failed has given the worker other replicas, but `what` has not followed: "variable \"x\"".
+    Failure of_failed_regroup(const std::string &what) const;
 
     /// Throws FAILED_PRECONDITION if a collective or merge inside a step cannot work (executor `caller`).
     void require_concurrent(const char *function) const {

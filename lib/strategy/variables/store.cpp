@@ -23,8 +23,7 @@ VariableStore::Place VariableStore::add(const std::string &name, int32_t dtype, 
     const std::lock_guard lock(mutex_);
     if (variables_.count(name) != 0) throw taken(name);
     Arena &arena = arenas_[dtype];
-    while (arena.regions.size() < devices_.size())
-        arena.regions.push_back(region_for(static_cast<uint32_t>(arena.regions.size())));
+    while (arena.regions.size() < devices_.size()) arena.regions.push_back(region_on(*devices_[arena.regions.size()]));
 
     Place place;
     place.copies.reserve(arena.regions.size());
@@ -174,8 +173,8 @@ std::vector<std::shared_ptr<Variable>> VariableStore::all() const {
     return variables;
 }
 
-std::unique_ptr<Region> VariableStore::region_for(uint32_t local) const {
-    auto own = devices_[local]->memory_source();
+std::unique_ptr<Region> VariableStore::region_on(Device &device) const {
+    auto own = device.memory_source();
     return std::make_unique<Region>(own ? std::move(own) : source_);
 }
 
@@ -191,24 +190,43 @@ void VariableStore::empty_regions(Arena &arena, std::size_t replicas) {
     }
 }
 
-void VariableStore::span_changed(std::vector<std::shared_ptr<Device>> devices) {
+/// Makes the regions that an arena lacks on these devices, and gives all of them memory. nullptr: the arena has one.
+VariableStore::Regions VariableStore::lacking_regions(Arena &arena, const Devices &devices) const {
+    Regions lacking(devices.size());
+    arena.regions.reserve(devices.size());
+    arena.former.reserve(arena.former.size() + devices.size());
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        const bool is_there = i < arena.regions.size() && arena.regions[i]->place() == devices[i]->place();
+        if (!is_there) lacking[i] = region_on(*devices[i]); // also for a newcomer that has its GPUs only now
+        (is_there ? *arena.regions[i] : *lacking[i]).commit(arena.layout.used());
+    }
+    return lacking;
+}
+
+void VariableStore::span_changed(Devices devices) {
     const std::lock_guard lock(mutex_);
+    for (Scratch &scratch : scratch_) scratch = {}; // room for the regions
     for (auto &[dtype, arena] : arenas_) empty_regions(arena, devices.size());
-    devices_ = std::move(devices);
-    scratch_.clear();
-    scratch_.resize(devices_.size());
-    cached_reads_.clear();
+    std::vector<Regions> lacking;
+    for (auto &[dtype, arena] : arenas_) lacking.push_back(lacking_regions(arena, devices));
+    std::vector<Scratch> scratch(devices.size());
+    // Nothing fails from here on.
+    auto of_arena = lacking.begin();
     for (auto &[dtype, arena] : arenas_) {
-        for (uint32_t i = 0; i < devices_.size(); ++i) {
-            if (i == arena.regions.size()) arena.regions.push_back(region_for(i));
-            std::unique_ptr<Region> &region = arena.regions[i];
-            if (!(region->place() == devices_[i]->place())) { // of a newcomer that has its GPUs only now
-                region->clear();
-                arena.former.push_back(std::exchange(region, region_for(i)));
+        Regions &regions = *of_arena++;
+        for (std::size_t i = 0; i < regions.size(); ++i) {
+            if (!regions[i]) continue;
+            if (i == arena.regions.size()) {
+                arena.regions.push_back(std::move(regions[i]));
+                continue;
             }
-            region->commit(arena.layout.used());
+            arena.regions[i]->clear();
+            arena.former.push_back(std::exchange(arena.regions[i], std::move(regions[i])));
         }
     }
+    devices_ = std::move(devices);
+    scratch_ = std::move(scratch);
+    cached_reads_.clear();
 }
 
 std::vector<Tensor> VariableStore::copies_at(std::size_t offset, int32_t dtype, const Shape &shape) const {

@@ -78,7 +78,8 @@ class VariableStore {
     /// All variables that find() can return, by name.
     std::vector<std::shared_ptr<Variable>> all() const;
     /// Gives all variables memory on these devices, in the place of the former ones, at the same offsets. New copies
-    /// are zero. Call Variable::span_changed() of each afterwards. For the next generation of an elastic job.
+    /// are zero. Call Variable::span_changed() of each afterwards. For the next generation of an elastic job. If it
+    /// throws (DEVICE, OUT_OF_MEMORY), the copies are where they were, so that variables can be destroyed.
     void span_changed(std::vector<std::shared_ptr<Device>> devices);
     /// The copies at an offset on all devices.
     std::vector<Tensor> copies_at(std::size_t offset, int32_t dtype, const Shape &shape) const;
@@ -87,6 +88,9 @@ class VariableStore {
     mdist_buffer_t arena(int32_t dtype, uint32_t local) const;
 
   private:
+    using Devices = std::vector<std::shared_ptr<Device>>;
+    using Regions = std::vector<std::unique_ptr<Region>>;
+
     struct Occupant {
         std::size_t bytes;
         std::weak_ptr<Variable> variable;
@@ -95,8 +99,8 @@ class VariableStore {
     struct Arena {
         Layout layout;
         std::map<std::size_t, Occupant> occupants; // by offset
-        std::vector<std::unique_ptr<Region>> regions;
-        std::vector<std::unique_ptr<Region>> former; // of replicas that work on another device now
+        Regions regions;
+        Regions former; // of replicas that work on another device now
     };
 
     struct Scratch {
@@ -105,7 +109,8 @@ class VariableStore {
     };
 
     Memory allocate(uint32_t local, std::size_t bytes) const;
-    std::unique_ptr<Region> region_for(uint32_t local) const;
+    std::unique_ptr<Region> region_on(Device &device) const;
+    Regions lacking_regions(Arena &arena, const Devices &devices) const;
     void empty_regions(Arena &arena, std::size_t replicas);
 
     std::vector<std::shared_ptr<Device>> devices_;

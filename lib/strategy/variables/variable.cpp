@@ -170,7 +170,13 @@ void Variable::check_assignment(int32_t assign, const Value &value, uint32_t rep
             .reason("sum_on_read");
 }
 
+void Variable::require_copies() const {
+    if (copies_.size() != job_->local_replica_count())
+        throw job_->of_failed_regroup(text("variable \"", spec_.name, "\""));
+}
+
 void Variable::assign(int32_t assign, const ValuePointer &value) {
+    require_copies();
     if (job_->commands()) return store_->commands->assign(*this, assign, value);
     check_assignment(assign, *value, static_cast<uint32_t>(copies_.size()));
     for (uint32_t local = 0; local < copies_.size(); ++local) apply_value(local, assign, *value);

@@ -66,6 +66,8 @@ class Variable {
     Job &job() const { return *job_; }
     VariableStore &store() const { return *store_; }
     const Tensor &copy(uint32_t local) const { return copies_[local]; }
+    /// Throws FAILED_PRECONDITION if a regroup has failed before it had moved the copies.
+    void require_copies() const;
 
     /// Assigns outside of steps; the caller holds the turn. If the client calls it, this is a command.
     void assign(int32_t assign, const ValuePointer &value);
