@@ -56,7 +56,7 @@ THIRD_PARTY = {
 SYSTEM_HEADERS = re.compile(
     r"(sys|netinet|arpa|net|linux|asm)/[\w/]+\.h|"
     r"(std(arg|atomic|def|int|io|lib|bool|align)|string|strings|errno|fcntl|unistd|pthread|poll|signal|time|math|limits|sched|"
-    r"dirent|dlfcn|glob|cxxabi|malloc|xmmintrin|immintrin|x86intrin|cpuid|arm_neon|arm_sve|float|fenv|ctype|inttypes|assert|setjmp|"
+    r"dirent|dlfcn|glob|cxxabi|malloc|emmintrin|xmmintrin|immintrin|x86intrin|cpuid|arm_neon|arm_sve|float|fenv|ctype|inttypes|assert|setjmp|"
     r"locale|semaphore|spawn|netdb|getopt|termios|ifaddrs|syslog|endian|elf|link|execinfo|ucontext|unwind)\.h|[a-z_]+"
 )
 

@@ -102,33 +102,35 @@ void ShmBell::close() noexcept {
 
 bool ShmBell::look(FunctionRef<bool()> ready) noexcept {
     if (doubt_.rests()) return ready();
-    bool taken = false;
-    const bool found = patience_.spin_ns != 0 ? look_spinning(ready, taken) : look_yielding(ready, taken);
-    if (taken || found) doubt_.learn(!taken);
+    Yields yields;
+    const bool found = patience_.spin_ns != 0 ? look_spinning(ready, yields) : look_yielding(ready, yields);
+    if (yields.taken || (yields.made && found)) doubt_.learn(!yields.taken);
     return found || ready();
 }
 
-/// Gives the core away for a moment. Returns whether somebody took it who does not wait for this worker.
-bool ShmBell::yield_taken() noexcept {
+/// Gives the core away for a moment.
+void ShmBell::Yields::make() noexcept {
     const uint64_t start = monotonic_clock().now_ns();
     sched_yield();
-    return monotonic_clock().now_ns() - start >= kTakenNs;
+    made = true;
+    taken = monotonic_clock().now_ns() - start >= kTakenNs;
 }
 
 /// For a worker whose threads, and those of its mates, have a core each.
-bool ShmBell::look_spinning(FunctionRef<bool()> ready, bool &taken) const noexcept {
+bool ShmBell::look_spinning(FunctionRef<bool()> ready, Yields &yields) const noexcept {
     const uint64_t start = monotonic_clock().now_ns();
-    for (uint64_t waited = 0; waited < patience_.spin_ns && !taken; waited = monotonic_clock().now_ns() - start) {
-        if (waited > kAloneNs) taken = yield_taken();
+    for (uint64_t waited = 0; waited < patience_.spin_ns && !yields.taken;
+         waited = monotonic_clock().now_ns() - start) {
+        if (waited > kAloneNs) yields.make();
         if (look_often(ready)) return true;
     }
     return false;
 }
 
-bool ShmBell::look_yielding(FunctionRef<bool()> ready, bool &taken) const noexcept {
-    for (uint32_t i = 0; i < patience_.yields && !taken; ++i) {
+bool ShmBell::look_yielding(FunctionRef<bool()> ready, Yields &yields) const noexcept {
+    for (uint32_t i = 0; i < patience_.yields && !yields.taken; ++i) {
         if (ready()) return true;
-        taken = yield_taken();
+        yields.make();
     }
     return false;
 }

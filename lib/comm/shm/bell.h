@@ -63,9 +63,14 @@ class ShmBell {
     void close() noexcept;
 
   private:
-    static bool yield_taken() noexcept;
-    bool look_spinning(FunctionRef<bool()> ready, bool &taken) const noexcept;
-    bool look_yielding(FunctionRef<bool()> ready, bool &taken) const noexcept;
+    /// What became of a wait's yields. A wait that found something before its first one has learnt nothing from it.
+    struct Yields {
+        bool made = false;
+        bool taken = false; // somebody computed on this core meanwhile
+        void make() noexcept;
+    };
+    bool look_spinning(FunctionRef<bool()> ready, Yields &yields) const noexcept;
+    bool look_yielding(FunctionRef<bool()> ready, Yields &yields) const noexcept;
     void await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<void()> keep_going);
     void wake() noexcept;
 

@@ -24,7 +24,8 @@ namespace mdist::workers {
 namespace {
 
 constexpr std::size_t kMostTable = 16384; // bytes of all workers' tables
-// Copying more than this to a payload and back costs more than a trip through shared memory, or to a root.
+// Copying more than this to a payload and back costs more than a trip to a root, or a trip through the memory that two
+// workers share.
 constexpr std::size_t kCheapCopy = 16384;
 
 bool sums_parts(Pattern pattern) {
@@ -92,16 +93,19 @@ class Carrying {
         const std::size_t numbers = asked_.workers.spans()[worker].count() * asked_.call().buffer_count;
         return numbers * ToldLengths::width(asked_.call()) * sizeof(uint64_t) + kHash;
     }
-    std::size_t most_data() const {
-        std::size_t head = 0; // the longest, so that all workers have the same limit
+    /// All payloads of a worker in a call, in both directions. If more is freed at once, glibc gives the memory back to
+    /// the system, and fresh pages cost more than a trip.
+    static constexpr std::size_t kMostTogether = 196608;
+    /// The most that goes along for one worker. The same on all workers.
+    std::size_t most_piece() const {
+        std::size_t head = 0; // the longest
         for (uint32_t worker = 0; worker < workers(); ++worker) head = std::max(head, head_bytes(worker));
-        // All payloads of a call, in both directions. If more is freed at once, glibc gives the memory back to the
-        // system, and fresh pages cost more than a trip.
-        constexpr std::size_t kMostTogether = 196608;
-        const std::size_t limit = asked_.workers.all_share() ? kCheapCopy : SmallExchange::kPayloadLimit;
-        const std::size_t most = std::min(limit, kMostTogether / 2 / (workers() - 1));
+        const bool cheap_trips = asked_.workers.all_share() && workers() == 2;
+        const std::size_t most = cheap_trips ? kCheapCopy : SmallExchange::kPayloadLimit;
         return most - std::min(most, head);
     }
+    /// The same for a worker that does not know what the others give.
+    std::size_t most_data() const { return std::min(most_piece(), kMostTogether / 2 / (workers() - 1)); }
 
     /// A hash of what this worker knows of the call.
     uint64_t key() const { return hash_of(table_, fingerprint(asked_.call())); }
@@ -162,10 +166,15 @@ class Carrying {
     }
     /// Whether all partials fit. The same on all workers that know the same lengths.
     bool all_fit(const std::vector<ReduceRow> &rows) const {
+        std::vector<std::size_t> moved(workers()); // from and to each worker
         for (uint32_t from = 0; from < workers(); ++from)
-            for (uint32_t to = 0; to < workers(); ++to)
-                if (from != to && partial_bytes(rows, from, to) > most_data()) return false;
-        return true;
+            for (uint32_t to = 0; to < workers(); ++to) {
+                const std::size_t bytes = from != to ? partial_bytes(rows, from, to) : 0;
+                if (bytes > most_piece()) return false;
+                moved[from] += bytes;
+                moved[to] += bytes;
+            }
+        return *std::max_element(moved.begin(), moved.end()) <= kMostTogether;
     }
 
     void write_partials(const Lengths &known) {
