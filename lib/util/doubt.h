@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Doubt: remembers whether it paid for waits to stay awake.
 //
-// A wait that found out that it does not pay makes the next one sleep at once; the next such wait, the next 2, then 4, and
-// so on up to 1024. A wait that found that it does pay halves that number. So a thread on a busy machine tries seldom, and
-// notices all the same when the machine gets quiet. Any thread: a race costs a count.
+// The first wait that did not pay makes 1 later wait sleep at once, the second 2, the third 4, and so on up to 1024. A wait
+// that did pay halves that number. So a thread on a busy machine tries seldom, and notices all the same when the machine
+// gets quiet. Any thread: a race costs a count.
 #pragma once
 
 #include <atomic>

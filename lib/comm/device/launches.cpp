@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <exception>
+#include <utility>
 
 namespace mdist {
 namespace {
@@ -65,7 +66,7 @@ void Launches::run(const std::vector<std::unique_ptr<Lane>> &lanes, uint64_t tim
     while (workers_.size() < lanes.size()) add_worker();
     const uint64_t begin = monotonic_clock().now_ns();
     bool given_up = false;
-    bool late = false;
+    std::optional<Failure> first;
     std::unique_lock lock(mutex_);
     wrong_.reset();
     left_ = lanes.size();
@@ -73,20 +74,22 @@ void Launches::run(const std::vector<std::unique_ptr<Lane>> &lanes, uint64_t tim
     given_.notify_all();
     while (!done_.wait_for(lock, kLookAround, [this] { return left_ == 0; })) {
         if (given_up) continue;
-        late = monotonic_clock().now_ns() - begin >= timeout_ns;
         // A lane that has failed leaves the others' kernels without one to meet.
-        given_up = late || wrong_ || failed();
-        if (!given_up) continue;
+        first = wrong_;
+        if (!first && monotonic_clock().now_ns() - begin >= timeout_ns)
+            first = Failure(MDIST_ERR_TIMEOUT, text("CUDA did not launch a graph with NCCL's kernels within ",
+                                                    timeout_ns / 1'000'000, " ms"))
+                        .reason("nccl_timeout");
+        if (!first && failed())
+            first = Failure(MDIST_ERR_ABORTED, "the launch of a graph was aborted because the job has failed");
+        if (!first) continue;
+        given_up = true; // launches that fail from here on do so because of it
         lock.unlock();
         give_up();
         lock.lock();
     }
-    if (wrong_) throw Failure(*wrong_);
-    if (late)
-        throw Failure(MDIST_ERR_TIMEOUT,
-                      text("CUDA did not launch a graph with NCCL's kernels within ", timeout_ns / 1'000'000, " ms"))
-            .reason("nccl_timeout");
-    if (given_up) throw Failure(MDIST_ERR_ABORTED, "the launch of a graph was aborted because the job has failed");
+    if (!first) first = wrong_;
+    if (first) throw Failure(*first);
 }
 
 } // namespace mdist

@@ -20,7 +20,9 @@ namespace {
 
 constexpr uint64_t kSliceNs = 5'000'000;
 /// If a yield takes longer than this, somebody computes on this core. Mates that wait come back after microseconds.
-constexpr uint64_t kTakenNs = 1'000'000;
+constexpr uint64_t kTakenNs = 500'000;
+/// So do many shorter ones that take this long together.
+constexpr uint64_t kMostYieldingNs = 2'000'000;
 /// Spinning without a yield for longer than this only keeps the core from others.
 constexpr uint64_t kAloneNs = 3000;
 
@@ -104,7 +106,10 @@ bool ShmBell::look(FunctionRef<bool()> ready) noexcept {
     if (doubt_.rests()) return ready();
     Yields yields;
     const bool found = patience_.spin_ns != 0 ? look_spinning(ready, yields) : look_yielding(ready, yields);
-    if (yields.taken || (yields.made && found)) doubt_.learn(!yields.taken);
+    constexpr uint32_t kEasy = 16; // so many waits that needed no yield say as much as one that got its core back
+    const bool easy = found && yields.spent_ns == 0;
+    if (yields.taken || (found && (!easy || easy_.fetch_add(1, std::memory_order_relaxed) % kEasy == 0)))
+        doubt_.learn(!yields.taken);
     return found || ready();
 }
 
@@ -112,8 +117,9 @@ bool ShmBell::look(FunctionRef<bool()> ready) noexcept {
 void ShmBell::Yields::make() noexcept {
     const uint64_t start = monotonic_clock().now_ns();
     sched_yield();
-    made = true;
-    taken = monotonic_clock().now_ns() - start >= kTakenNs;
+    const uint64_t took_ns = monotonic_clock().now_ns() - start;
+    spent_ns += std::max<uint64_t>(took_ns, 1);
+    taken = took_ns >= kTakenNs || spent_ns >= kMostYieldingNs;
 }
 
 /// For a worker whose threads, and those of its mates, have a core each.

@@ -63,9 +63,9 @@ class ShmBell {
     void close() noexcept;
 
   private:
-    /// What became of a wait's yields. A wait that found something before its first one has learnt nothing from it.
+    /// What became of a wait's yields.
     struct Yields {
-        bool made = false;
+        uint64_t spent_ns = 0;
         bool taken = false; // somebody computed on this core meanwhile
         void make() noexcept;
     };
@@ -79,6 +79,7 @@ class ShmBell {
     std::vector<uint32_t> ranks_;                       // the mates
     Patience patience_;
     Doubt doubt_;
+    std::atomic<uint32_t> easy_{0}; // waits that needed no yield
     uint32_t looks_;
 };
 

@@ -127,8 +127,10 @@ void Direct::reduce(std::size_t stretch) {
         void *results = straight_ ? output(0, stretch) + offset + done * size : scratch_.get();
         reduce::reduce(operation_of(*calls_[0], buffer_of(stretch).dtype, all), sources_.get(), all, &results, 1,
                        elements);
-        for (uint32_t replica = straight_ ? 1 : 0; replica < replicas_; ++replica)
-            std::memcpy(output(replica, stretch) + offset + done * size, results, elements * size);
+        for (uint32_t replica = 0; replica < replicas_; ++replica) {
+            char *const to = output(replica, stretch) + offset + done * size; // replicas may share one output
+            if (to != results) std::memcpy(to, results, elements * size);
+        }
         for (std::size_t i = 0; i < all; ++i) sources_[i] = static_cast<const char *>(sources_[i]) + elements * size;
     }
 }

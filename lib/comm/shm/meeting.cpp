@@ -26,13 +26,23 @@ void ShmMeeting::prepare(std::size_t bytes) const noexcept {
 }
 
 const char *ShmMeeting::await(uint32_t rank, std::size_t bytes, FunctionRef<void()> keep_going) const {
-    const auto *const slot = reinterpret_cast<const ShmSlot *>(mates_->of(rank, mates_->layout().slot(round_)));
     bell_->await(
-        rank, [&] { return slot->round.load(std::memory_order_seq_cst) == round_; }, keep_going);
+        rank, [&] { return has_come(rank); }, keep_going);
+    require_same(rank);
+    return slot_of(rank)->payload(bytes);
+}
+
+/// The mate must have come.
+void ShmMeeting::require_same(uint32_t rank) const {
+    const ShmSlot &theirs = *slot_of(rank);
     const OperationHeader &mine = own_slot(round_)->header;
-    if (slot->sequence != mine.sequence || slot->print != mine.print)
-        check_same(mine, mates_->job_rank(mates_->rank()), slot->header, mates_->job_rank(rank));
-    return slot->payload(bytes);
+    if (theirs.sequence != mine.sequence || theirs.print != mine.print)
+        check_same(mine, mates_->job_rank(mates_->rank()), theirs.header, mates_->job_rank(rank));
+}
+
+void ShmMeeting::require_same() const {
+    for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
+        if (rank != mates_->rank() && has_come(rank)) require_same(rank);
 }
 
 } // namespace mdist

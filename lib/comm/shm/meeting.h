@@ -2,8 +2,8 @@
 // ShmMeeting: how the workers of a job that all share memory begin an operation. Each worker puts its header, and a
 // payload if it has one, into its own segment, and reads those of all others.
 //
-// There are two slots, used alternately. Two are enough: a worker publishes a round only after it has read the previous
-// round. A mate that published the previous round had read all of the round before that, so that round's slot can be
+// There are two slots, used alternately. Two are enough: a worker publishes round N + 2 only after every mate has come
+// to round N + 1, here or by a message. A mate does that when it is done with round N, so that round's slot can be
 // reused. One thread at a time.
 #pragma once
 
@@ -32,10 +32,9 @@ class ShmMeeting {
     /// operation, and what the bell throws.
     const char *await(uint32_t rank, std::size_t bytes, FunctionRef<void()> keep_going) const;
     /// Whether a mate has come to this round.
-    bool has_come(uint32_t rank) const {
-        return reinterpret_cast<const ShmSlot *>(mates_->of(rank, mates_->layout().slot(round_)))->round.load() ==
-               round_;
-    }
+    bool has_come(uint32_t rank) const { return slot_of(rank)->round.load(std::memory_order_seq_cst) == round_; }
+    /// Throws MISMATCH if a mate has come to another operation in this round. Does not wait.
+    void require_same() const;
     /// This worker's own.
     const char *own_payload(std::size_t bytes) const { return own_slot(round_)->payload(bytes); }
 
@@ -43,6 +42,10 @@ class ShmMeeting {
     ShmSlot *own_slot(uint64_t round) const {
         return reinterpret_cast<ShmSlot *>(mates_->own(mates_->layout().slot(round)));
     }
+    const ShmSlot *slot_of(uint32_t rank) const {
+        return reinterpret_cast<const ShmSlot *>(mates_->of(rank, mates_->layout().slot(round_)));
+    }
+    void require_same(uint32_t rank) const;
     ShmSlot *next() const { return own_slot(round_ + 1); }
 
     std::shared_ptr<ShmMates> mates_;

@@ -72,8 +72,8 @@ class ShmSteps {
 
 /// Data that mates will read is computed in blocks of private memory and copied from there. A store to a cache line
 /// that another core has read waits for that core, line by line; a long copy need not. This halves the time between
-/// cores that share no cache. Between cores that share one it costs a tenth. From and to arenas it costs more, so these
-/// do without where the cores share a cache (DirectWay).
+/// cores that share no cache. Between cores that share one it costs a tenth. In arenas it costs more, so a
+/// worker writes there directly if the cores share a cache (DirectWay).
 constexpr std::size_t kShmBlockBytes = 32768;
 
 /// A worker's share of some elements, cut at cache lines.

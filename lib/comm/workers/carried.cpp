@@ -246,10 +246,13 @@ class Carrying {
     /// Whether the bytes that `worker` gives to this one came along. If so, they must be `due` bytes.
     bool came_along(uint32_t worker, std::size_t due) const {
         if (sends_behind(pattern_) || !knew(worker) || due > most_data()) return false;
+        require_bytes(worker, due);
+        return true;
+    }
+    void require_bytes(uint32_t worker, std::size_t due) const {
         if (carried_bytes(worker) != due)
             operation_->fail(bad_message(asked_.workers.rank(worker),
                                          text(carried_bytes(worker), " bytes with an operation instead of ", due)));
-        return true;
     }
 
     void copy() {
@@ -308,7 +311,7 @@ class Carrying {
         std::vector<const char *> from(workers());
         for (uint32_t worker = 0; worker < workers(); ++worker) {
             if (worker == self_) continue;
-            came_along(worker, partial_bytes(rows, worker, self_));
+            require_bytes(worker, partial_bytes(rows, worker, self_));
             from[worker] = carried(worker);
         }
         for (const ReduceRow &row : rows) combine(row, from);

@@ -100,6 +100,8 @@ void WorkerOperation::fail(const Failure &cause) {
 uint64_t WorkerOperation::check(Wait &wait) const {
     if (workers_.membership().failed())
         if (std::optional<Failure> cause = workers_.membership().failure()) throw *cause;
+    const ShmGroup *const shared = workers_.shared();
+    if (shared != nullptr && !relayed_ && !doubling_) shared->require_same();
     const uint64_t now_ns = monotonic_clock().now_ns();
     if (wait.begin_ns == 0) wait.begin(now_ns);
     const uint64_t waited_ns = now_ns - wait.begin_ns;

@@ -89,6 +89,7 @@ Variable::Variable(std::shared_ptr<Job> job, std::shared_ptr<VariableStore> stor
     offset_ = place.offset;
     copies_ = std::move(place.copies);
     try {
+        require_copies();
         for (uint32_t local = 0; initial.defined() && local < copies_.size(); ++local)
             copy_to(job_->device(local), copies_[local].data(), initial);
         job_->finish_devices(); // zeros where another variable was, too
