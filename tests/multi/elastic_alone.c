@@ -9,6 +9,7 @@
         mdist_error_t *problem = NULL;                                                                 \
         if ((call) == MDIST_OK) break;                                                                 \
         printf("%s failed: %s\n", #call, problem != NULL ? mdist_error_message(problem) : "no words"); \
+        mdist_error_free(problem);                                                                     \
         return 3;                                                                                      \
     } while (0)
 
