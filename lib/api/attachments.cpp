@@ -16,6 +16,8 @@ struct StrategyHandle : Attachment {
 struct ReplicaHandle : Attachment {
     ReplicaHandle(Strategy &of, Replica &replica)
         : strategy(of), slot(std::shared_ptr<Replica>(of.shared_from_this(), &replica)) {}
+    void step_over() noexcept override { slot.retire(); }
+
     Strategy &strategy;
     Renewable<mdist_replica_t> slot;
     mdist_replica_t *handle = nullptr;

@@ -9,14 +9,10 @@
 
 namespace mdist {
 
-/// `who` returns the subject of an error sentence. `call` takes the replica's handle, which is invalid afterwards.
+/// `who` returns the subject of an error sentence. `call` takes the replica's handle. It is valid until the
+/// replica's work has ended: functions of mdist_work_on_done may use it after `call` has returned.
 template <class Who, class Call>
 int32_t call_with_handle(Strategy &strategy, Replica &replica, const Who &who, const Call &call) {
-    struct Retirement {
-        Replica &replica;
-        ~Retirement() { retire_handle(replica); }
-    };
-    const Retirement retirement{replica};
     mdist_replica_t *const handle = renew_handle(strategy, replica);
     Why why;
     const int32_t code = call_back(

@@ -2,6 +2,7 @@
 // Functions that are called when a started operation is over: exactly once, with its status, within its step.
 #include "step_support.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 enum { N = 3, DEPTH = 16, LONG = 70000 };
@@ -272,6 +273,56 @@ static void wrong_arguments_are_refused(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
+// ---- A function that another thread makes while its replica's step returns.
+
+enum { LOOKS = 20000 };
+
+typedef struct Returning {
+    atomic_int listens, called, returns; // what replica 0 has come to
+    atomic_int known;                    // how often its function got its id
+    mdist_replica_t *replica;
+    mdist_work_t *works[2];
+    float numbers[2];
+} Returning;
+
+static void ask_for_the_replica(mdist_status_t status, void *user_data) {
+    Returning *const self = user_data;
+    atomic_store(&self->called, 1);
+    while (atomic_load(&self->returns) == 0) sched_yield();
+    for (int i = 0; i < LOOKS && status == MDIST_OK; ++i)
+        atomic_fetch_add(&self->known, mdist_replica_id(self->replica) == 0);
+}
+
+/// Replica 1 comes last, so it calls the function of replica 0.
+static int32_t returning_step(mdist_replica_t *replica, void *user_data) {
+    Returning *const self = user_data;
+    const uint32_t id = mdist_replica_id(replica);
+    const mdist_buffer_t buffer = buffer_of(&self->numbers[id], MDIST_FLOAT32, 1);
+    mdist_work_t **const work = &self->works[id];
+    while (id == 1 && atomic_load(&self->listens) == 0) sched_yield();
+    if (mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, work, NULL, NULL) != MDIST_OK) return 1;
+    int32_t done = 0;
+    if (id == 1) return mdist_work_wait(*work, MDIST_FOREVER, &done, NULL) != MDIST_OK;
+    self->replica = replica;
+    if (mdist_work_on_done(*work, ask_for_the_replica, self, NULL) != MDIST_OK) return 2;
+    atomic_store(&self->listens, 1);
+    while (atomic_load(&self->called) == 0) sched_yield();
+    atomic_store(&self->returns, 1);
+    return 0;
+}
+
+static void the_replica_is_known_until_all_are_called(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = make_strategy(2, NULL);
+    Returning self = {0};
+    OK(mdist_run(strategy, returning_step, &self, NULL, 0, NULL, 0, NULL, &error));
+    assert_int_equal(atomic_load(&self.known), LOOKS);
+    assert_int_equal(mdist_replica_id(self.replica), MDIST_NONE); // the step is over
+    for (int r = 0; r < 2; ++r) mdist_work_destroy(self.works[r]);
+    mdist_strategy_destroy(strategy);
+}
+
 int main(void) {
     quiet_log();
     const struct CMUnitTest tests[] = {
@@ -281,6 +332,7 @@ int main(void) {
         cmocka_unit_test(a_step_that_ends_or_is_aborted_calls_it),
         cmocka_unit_test(a_late_replica_is_a_timeout),
         cmocka_unit_test(it_may_look_and_destroy_but_not_wait),
+        cmocka_unit_test(the_replica_is_known_until_all_are_called),
         cmocka_unit_test(wrong_arguments_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,10 +17,10 @@ namespace mdist {
 /// need not be read before they are overwritten. When it returns, the writes are ordered before later ones.
 inline void copy_past_caches(char *to, const char *from, std::size_t bytes) noexcept {
 #if defined(__SSE2__)
-    constexpr std::size_t kLine = 64;
+    constexpr std::size_t kCacheLine = 64;
     constexpr std::size_t kStep = sizeof(__m128i);
-    const std::size_t before = std::min<std::size_t>(-reinterpret_cast<uintptr_t>(to) % kLine, bytes);
-    const std::size_t end = before + (bytes - before) / kLine * kLine;
+    const std::size_t before = std::min<std::size_t>(-reinterpret_cast<uintptr_t>(to) % kCacheLine, bytes);
+    const std::size_t end = before + (bytes - before) / kCacheLine * kCacheLine;
     std::memcpy(to, from, before);
     for (std::size_t at = before; at < end; at += kStep)
         _mm_stream_si128(reinterpret_cast<__m128i *>(to + at),

@@ -48,6 +48,8 @@ struct View {
 /// What the C API keeps with an object: its handle.
 struct Attachment {
     virtual ~Attachment() = default;
+    /// The replica's step has ended, and so have all functions that the program wants called before that.
+    virtual void step_over() noexcept {}
 };
 
 /// What has memory for each local replica, which must fit the worker's span in the next generation.

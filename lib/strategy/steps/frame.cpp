@@ -58,6 +58,7 @@ void Frame::execute(uint32_t local, const Step &step) {
         Replica &replica;
         ~Departure() {
             replica.end_work();
+            if (replica.attachment) replica.attachment->step_over();
             replica.end_device();
             group.depart(replica.local_index());
         }
