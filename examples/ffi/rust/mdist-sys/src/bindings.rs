@@ -1942,6 +1942,7 @@ extern "C" {
     #[doc = " - With several workers: on a thread of the library, or as with one."]
     #[doc = " - Always before the step of the replica that started the operation has ended, also if the step fails, is aborted, or"]
     #[doc = "   if the work is destroyed. So it is called exactly once, unless this call fails."]
+    #[doc = " - It may come after mdist_work_wait has returned. The replica's handle is valid in it."]
     #[doc = ""]
     #[doc = " On GPUs the operation is over when all of its work has been given to the GPUs. Call mdist_work_test before the"]
     #[doc = " replica's stream uses the results."]
