@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 #include <ctime>
+#include <utility>
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -15,6 +16,14 @@
 #include <unistd.h>
 
 namespace mdist {
+namespace {
+
+/// This thread has just woken others, or was woken. They may be waiting for its very core: the kernel likes to put a
+/// woken thread where its waker runs.
+thread_local bool shares_core = false;
+
+} // namespace
+
 Patience Patience::for_threads(uint32_t threads, uint32_t cpus) {
     constexpr uint64_t kSpinNs = 50'000; // about the cost of the wake that a spin may save
     constexpr uint32_t kYields = 200;
@@ -24,6 +33,8 @@ Patience Patience::for_threads(uint32_t threads, uint32_t cpus) {
 
 bool EventCount::wait(uint32_t seen, const Patience &patience, uint64_t timeout_ns) const noexcept {
     const auto changed = [&] { return now() != seen; };
+    if (changed()) return true;
+    if (std::exchange(shares_core, false)) sched_yield();
     // Look a few times before reading the clock, which costs as much as a short wait.
     if (patience.spin_ns != 0 && (look_often(changed) || spin(patience.spin_ns, changed))) return true;
     for (uint32_t i = 0; i < patience.yields; ++i) {
@@ -62,11 +73,13 @@ bool EventCount::sleep(uint32_t seen, uint64_t timeout_ns) const noexcept {
         }
     }
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+    shares_core = true;
     return changed;
 }
 
 void EventCount::wake() noexcept {
     syscall(SYS_futex, &value_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+    shares_core = true;
 }
 
 } // namespace mdist
