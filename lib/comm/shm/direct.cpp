@@ -29,18 +29,17 @@ struct Stretch {
 
 class Direct {
   public:
-    Direct(ShmSteps &steps, const ShmPlaces &places, const Call *const *calls, uint32_t replicas, const DirectWay &way,
+    Direct(ShmSteps &steps, const ShmPlaces &places, const Call *const *calls, uint32_t replicas, DirectWriting writing,
            KeepGoing keep_going)
         : steps_(steps),
           mates_(steps.mates()),
           places_(places),
           calls_(calls),
           replicas_(replicas),
-          straight_(way.straight),
+          writing_(writing),
           keep_going_(keep_going),
           sources_(places.replicas()) {
         cut();
-        past_caches_ = bytes_ >= way.past_caches_from;
     }
 
     void run() {
@@ -84,9 +83,7 @@ class Direct {
     const ShmPlaces &places_;
     const Call *const *const calls_;
     const uint32_t replicas_;
-    const bool straight_;
-    bool past_caches_ = false;
-    uint64_t bytes_ = 0; // of all buffers
+    const DirectWriting writing_;
     const KeepGoing keep_going_;
     std::vector<Stretch> stretches_;
     std::vector<std::size_t> chunks_{0}; // chunk i is stretches chunks_[i] to chunks_[i + 1] - 1
@@ -99,7 +96,6 @@ void Direct::cut() {
     for (std::size_t b = 0; b < calls_[0]->buffer_count; ++b) {
         const mdist_buffer_t &buffer = calls_[0]->inputs[b];
         const std::size_t size = dtype_size(buffer.dtype);
-        bytes_ += buffer.elements * size;
         for (uint64_t begin = 0; begin < buffer.elements;) {
             if (room < size) {
                 chunks_.push_back(stretches_.size());
@@ -124,7 +120,7 @@ void Direct::reduce(std::size_t stretch) {
     const uint64_t block = kShmBlockBytes / size;
     for (uint64_t done = 0; done < own.count; done += block) {
         const uint64_t elements = std::min(block, own.count - done);
-        void *results = straight_ ? output(0, stretch) + offset + done * size : scratch_.get();
+        void *results = writing_.straight ? output(0, stretch) + offset + done * size : scratch_.get();
         reduce::reduce(operation_of(*calls_[0], buffer_of(stretch).dtype, all), sources_.get(), all, &results, 1,
                        elements);
         for (uint32_t replica = 0; replica < replicas_; ++replica) {
@@ -151,7 +147,7 @@ void Direct::copy(uint32_t from, std::size_t stretch) {
     const char *const results = places_.output(from, stretches_[stretch].buffer) + offset;
     for (uint32_t replica = 0; replica < replicas_; ++replica) {
         char *const to = output(replica, stretch) + offset;
-        past_caches_ ? copy_past_caches(to, results, bytes) : static_cast<void>(std::memcpy(to, results, bytes));
+        writing_.past_caches ? copy_past_caches(to, results, bytes) : static_cast<void>(std::memcpy(to, results, bytes));
     }
 }
 
@@ -200,8 +196,8 @@ bool ShmPlaces::read(const ShmMates &mates, const Call &call, const Spans &spans
 }
 
 void reduce_direct(ShmSteps &steps, const ShmPlaces &places, const Call *const *calls, uint32_t replicas,
-                   const DirectWay &way, KeepGoing keep_going) {
-    Direct(steps, places, calls, replicas, way, keep_going).run();
+                   DirectWriting writing, KeepGoing keep_going) {
+    Direct(steps, places, calls, replicas, writing, keep_going).run();
 }
 
 } // namespace mdist

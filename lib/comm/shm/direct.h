@@ -38,18 +38,30 @@ class ShmPlaces {
     std::vector<const char *> outputs_; // by worker, by buffer
 };
 
-/// How this worker writes to its arena. The others may do it in another way.
-struct DirectWay {
+/// How this worker writes the results of an operation to its arena. The others may do it in another way.
+struct DirectWriting {
     /// Whether sums go straight to the output, instead of being made in private memory first (kShmBlockBytes).
     bool straight = false;
-    /// In an all-reduce of this many bytes, results of others are copied past the caches.
+    /// Whether results of others are copied past the caches.
+    bool past_caches = false;
+};
+
+/// Chooses that for each operation.
+struct DirectWay {
+    /// Whether the workers' cores share a cache.
+    bool straight = false;
+    /// Results pass the caches if this worker writes so many bytes before it writes to the same memory again.
     uint64_t past_caches_from = uint64_t{32} << 20;
 
     static DirectWay of(const ShmMates &mates) { return {.straight = mates.share_cache()}; }
+    /// For results before whose end so many bytes were written (Reuse).
+    DirectWriting writing(uint64_t bytes) const {
+        return {.straight = straight, .past_caches = bytes >= past_caches_from};
+    }
 };
 
 /// All-reduces. `replicas` is the number of this worker's replicas.
 void reduce_direct(ShmSteps &steps, const ShmPlaces &places, const Call *const *calls, uint32_t replicas,
-                   const DirectWay &way, FunctionRef<void()> keep_going);
+                   DirectWriting writing, FunctionRef<void()> keep_going);
 
 } // namespace mdist

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/shm/group.h"
 
+#include "comm/call/buffers.h"
 #include "comm/call/pointers.h"
 #include "comm/call/reduce_row.h"
 #include "comm/shm/staged.h"
@@ -99,8 +100,11 @@ void ShmGroup::reduce_large(const OperationHeader &mine, const Call *const *call
                                                  : meeting_.await(rank, bytes(spans[rank].count()), keep_going);
 
     ShmPlaces places;
-    if (may_be_direct && places.read(*mates_, *calls[0], spans, payloads_))
-        return reduce_direct(steps_, places, calls, own, way_, keep_going);
+    if (may_be_direct && places.read(*mates_, *calls[0], spans, payloads_)) {
+        const Call &call = *calls[0];
+        const uint64_t written = reuse_.note(call.outputs[0].data, bytes_of(call.outputs, call.buffer_count));
+        return reduce_direct(steps_, places, calls, own, way_.writing(written), keep_going);
+    }
     for (const int32_t dtype : dtypes_of(*calls[0]))
         reduce_staged(steps_, ReduceRow(calls, dtype, cut_, mates_->rank()), keep_going);
 }

@@ -17,6 +17,7 @@
 #include "comm/call/call.h"
 #include "comm/shm/direct.h"
 #include "comm/shm/meeting.h"
+#include "comm/shm/reuse.h"
 #include "comm/shm/steps.h"
 #include "reduce/partials.h"
 
@@ -60,6 +61,7 @@ class ShmGroup {
     ShmSteps steps_;
     const reduce::Cut cut_;
     const DirectWay way_;
+    Reuse reuse_;
     std::vector<const char *> payloads_;
     std::vector<char> results_;
 };
