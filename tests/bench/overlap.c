@@ -19,6 +19,7 @@ typedef enum Way {
     WHOLE,  // one all-reduce of everything
     REDUCE, // one for each bucket
     GRADIENTS,
+    PLAIN_GRADIENTS, // without norm
     IN_TURN,
     OVERLAPPED,
     GRADIENTS_OVERLAPPED,
@@ -31,7 +32,7 @@ typedef struct Times {
 
 typedef struct Bench {
     mdist_replica_t *replica;
-    mdist_gradients_t *gradients; // one for each bucket
+    mdist_gradients_t *gradients, *plain; // one for each bucket
     mdist_buffer_t buckets[MOST_BUCKETS], whole;
     size_t count;
     uint64_t sweeps; // how much computation makes one bucket
@@ -78,20 +79,21 @@ static void overlapped(Bench *self) {
     }
 }
 
-static void by_gradients(Bench *self, uint64_t sweeps) {
+static void by_gradients(Bench *self, mdist_gradients_t *gradients, uint64_t sweeps) {
     mdist_error_t *error = NULL;
     for (size_t b = 0; b < self->count; ++b) {
         compute(self, sweeps);
-        must(mdist_gradients_ready(self->replica, self->gradients, self->count - 1 - b, &error), error);
+        must(mdist_gradients_ready(self->replica, gradients, self->count - 1 - b, &error), error);
     }
-    must(mdist_gradients_wait(self->replica, self->gradients, NULL, NULL, &error), error);
+    must(mdist_gradients_wait(self->replica, gradients, NULL, NULL, &error), error);
 }
 
 static void go(Bench *self, Way way) {
     if (way == WHOLE) reduce(self, &self->whole);
     if (way == OVERLAPPED) overlapped(self);
-    if (way == GRADIENTS) by_gradients(self, 0);
-    if (way == GRADIENTS_OVERLAPPED) by_gradients(self, self->sweeps);
+    if (way == GRADIENTS) by_gradients(self, self->gradients, 0);
+    if (way == PLAIN_GRADIENTS) by_gradients(self, self->plain, 0);
+    if (way == GRADIENTS_OVERLAPPED) by_gradients(self, self->gradients, self->sweeps);
     if (way == COMPUTE || way == IN_TURN) compute(self, self->sweeps * self->count);
     for (size_t b = 0; (way == REDUCE || way == IN_TURN) && b < self->count; ++b) reduce(self, &self->buckets[b]);
 }
@@ -140,8 +142,8 @@ static int smaller(const void *a, const void *b) {
 
 static void print(Bench *self, size_t kib) {
     static const char *const names[] = {
-        "computing alone", "one all-reduce",       "one for each bucket",     "gradients",
-        "in turn",         "overlapped, by works", "overlapped, by gradients"};
+        "computing alone",        "one all-reduce", "one for each bucket",  "gradients",
+        "gradients without norm", "in turn",        "overlapped, by works", "overlapped, by gradients"};
     Times median[WAYS];
     for (Way way = COMPUTE; way < WAYS; ++way) {
         qsort(self->times[way], (size_t)self->rounds, sizeof(Times), smaller);
@@ -163,12 +165,14 @@ static size_t number(int count, char **arguments, int which, size_t otherwise, s
 
 static void make_buckets(Bench *self, mdist_strategy_t *strategy, size_t kib) {
     mdist_error_t *error = NULL;
-    const mdist_gradients_options_t options = {
+    mdist_gradients_options_t options = {
         .struct_size = sizeof options, .op = MDIST_MEAN, .bucket_bytes = kib * 1024};
     mdist_tensor_t like[MOST_BUCKETS], tensor;
     for (size_t b = 0; b < self->count; ++b)
         like[b] = (mdist_tensor_t){.dtype = MDIST_FLOAT32, .rank = 1, .shape = {kib * 256}};
     must(mdist_gradients_create(strategy, like, self->count, &self->gradients, &options, &error), error);
+    options.flags = MDIST_GRADIENTS_NO_NORM;
+    must(mdist_gradients_create(strategy, like, self->count, &self->plain, &options, &error), error);
     for (size_t b = 0; b < self->count; ++b) {
         must(mdist_gradients_tensor(self->gradients, 0, self->count - 1 - b, &tensor, &error), error);
         self->buckets[b] = (mdist_buffer_t){tensor.data, kib * 256, MDIST_FLOAT32, 0};
@@ -189,6 +193,7 @@ int main(int argument_count, char **arguments) {
     must(mdist_run(strategy, step, &self, NULL, 0, NULL, 0, NULL, &error), error);
     if (mdist_strategy_worker(strategy) == 0) print(&self, kib);
     mdist_gradients_destroy(self.gradients);
+    mdist_gradients_destroy(self.plain);
     mdist_strategy_destroy(strategy);
     return 0;
 }
