@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -36,6 +37,8 @@ SignalsBlocked::~SignalsBlocked() {
 }
 
 void prefer_short_turns() noexcept {
+    thread_local bool asked = false;
+    if (std::exchange(asked, true)) return;
     constexpr uint64_t kTurnNs = 100'000; // the shortest that the kernel accepts; its default is some milliseconds
     SchedulingAttributes attributes = {};
     attributes.size = sizeof attributes;

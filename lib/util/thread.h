@@ -24,8 +24,8 @@ class SignalsBlocked {
 };
 
 /// Asks the kernel to run the calling thread soon after it wakes, for a short while at a time. It is for threads that
-/// move bytes beside threads that compute. The thread's share of the core stays the same. Does nothing before Linux
-/// 6.12.
+/// move bytes or wait for others, beside threads that compute. The thread's share of the core stays the same. Costs
+/// nothing the second time. Does nothing before Linux 6.12.
 void prefer_short_turns() noexcept;
 
 /// Calls pthread_create with signals blocked as above. Returns 0 or the error.

@@ -3,6 +3,7 @@
 
 #include "comm/links/pollable.h"
 #include "util/alertness.h"
+#include "util/thread.h"
 
 #include <algorithm>
 #include <ctime>
@@ -80,6 +81,7 @@ bool Routed::stirs() {
 }
 
 void Routed::poll_all(uint64_t timeout_ns) {
+    if (timeout_ns != 0) prefer_short_turns();
     descriptors_.clear();
     begins_.clear();
     for (Pollable *const link : pollables_) {

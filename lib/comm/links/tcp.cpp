@@ -7,6 +7,7 @@
 #include "util/clock.h"
 #include "util/failure.h"
 #include "util/text.h"
+#include "util/thread.h"
 
 #include <algorithm>
 #include <atomic>
@@ -170,6 +171,7 @@ bool Tcp::watch() {
 }
 
 bool Tcp::ready_within(uint64_t timeout_ns) {
+    if (timeout_ns != 0) prefer_short_turns();
     constexpr uint64_t kSecond = 1'000'000'000;
     const timespec timeout = {static_cast<time_t>(timeout_ns / kSecond), static_cast<long>(timeout_ns % kSecond)};
     return ppoll(watched_.data(), watched_.size(), &timeout, nullptr) > 0;
