@@ -35,11 +35,11 @@ uint32_t quota_cpus() {
 }
 
 /// Opens the list of CPUs that share this CPU's last cache, such as "0-3,8-11". Empty if there is none.
-File open_sharers(int cpu) {
+File open_sharers(int cpu, const char *folder) {
     constexpr int kMostCaches = 10;
     for (int cache = kMostCaches; cache-- > 0;) {
-        char path[80];
-        std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/shared_cpu_list", cpu, cache);
+        char path[4096];
+        std::snprintf(path, sizeof path, "%s/cpu%d/cache/index%d/shared_cpu_list", folder, cpu, cache);
         if (File file = open_file(path)) return file;
     }
     return open_file("");
@@ -47,11 +47,11 @@ File open_sharers(int cpu) {
 
 } // namespace
 
-bool share_last_cache(const cpu_set_t &cpus) {
+bool share_last_cache(const cpu_set_t &cpus, const char *folder) {
     int cpu = 0;
     while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &cpus)) ++cpu;
     if (cpu == CPU_SETSIZE) return false;
-    const File file = open_sharers(cpu);
+    const File file = open_sharers(cpu, folder);
     if (file == nullptr) return false;
     cpu_set_t others = cpus;
     for (int first = 0; std::fscanf(file.get(), "%d", &first) == 1;) {

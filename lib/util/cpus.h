@@ -12,6 +12,7 @@ namespace mdist {
 /// Returns at least 1. Asks the system each time, so it is not for hot paths.
 uint32_t usable_cpus();
 /// Whether all these CPUs share the last cache before memory, as far as the system says. False if it says nothing.
-bool share_last_cache(const cpu_set_t &cpus);
+/// It says so in files below `folder`.
+bool share_last_cache(const cpu_set_t &cpus, const char *folder = "/sys/devices/system/cpu");
 
 } // namespace mdist

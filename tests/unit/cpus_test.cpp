@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which CPUs share their last cache, from files like those of the system. And a wait's memory of what paid.
+#include "util/cpus.h"
+#include "util/doubt.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <string>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+namespace {
+
+using namespace mdist;
+
+/// A folder of its own, which goes with it.
+class Folder {
+  public:
+    Folder() {
+        char name[] = "/tmp/mdist-cpus-XXXXXX";
+        assert_non_null(mkdtemp(name));
+        path_ = name;
+    }
+    ~Folder() { std::filesystem::remove_all(path_); }
+    /// Says which CPUs share a cache of a CPU.
+    void put(int cpu, int cache, const char *sharers) const {
+        const auto folder = path_ / ("cpu" + std::to_string(cpu)) / "cache" / ("index" + std::to_string(cache));
+        std::filesystem::create_directories(folder);
+        std::ofstream(folder / "shared_cpu_list") << sharers;
+    }
+    bool share(std::initializer_list<int> cpus) const {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        for (const int cpu : cpus) CPU_SET(cpu, &set);
+        return share_last_cache(set, path_.c_str());
+    }
+
+  private:
+    std::filesystem::path path_;
+};
+
+void the_last_cache_decides(void **) {
+    const Folder folder;
+    for (int cpu = 0; cpu < 4; ++cpu) {
+        folder.put(cpu, 0, std::to_string(cpu).append("\n").c_str());
+        folder.put(cpu, 2, cpu < 2 ? "0-1\n" : "2-3\n");
+        folder.put(cpu, 3, "0-3\n");
+    }
+    assert_true(folder.share({0, 1, 2, 3}));
+    folder.put(0, 4, "0-1\n"); // of a larger number
+    assert_true(folder.share({0, 1}));
+    assert_false(folder.share({0, 2}));
+}
+
+void lists_hold_single_numbers_and_ranges(void **) {
+    const Folder folder;
+    folder.put(1, 3, "1,3-5,9,100-101\n");
+    assert_true(folder.share({1}));
+    assert_true(folder.share({1, 3, 4, 5, 9, 100, 101}));
+    assert_false(folder.share({1, 2}));
+    assert_false(folder.share({1, 6}));
+    assert_false(folder.share({1, 102}));
+}
+
+void what_the_system_does_not_say_is_no(void **) {
+    const Folder folder;
+    assert_false(folder.share({}));
+    assert_false(folder.share({0}));
+    for (const char *text : {"", "\n", "none\n", "-\n", "1\n", "5-3\n", "99999999999999999999\n", "-7-0\n"}) {
+        folder.put(0, 3, text);
+        assert_false(folder.share({0, 2}));
+    }
+}
+
+/// How many waits sleep at once before one tries again.
+int rests_of(Doubt &doubt) {
+    int rests = 0;
+    while (doubt.rests()) ++rests;
+    return rests;
+}
+
+void waits_that_do_not_pay_are_tried_half_as_often_each_time(void **) {
+    Doubt doubt;
+    assert_int_equal(rests_of(doubt), 0);
+    for (const int expected : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024, 1024}) {
+        doubt.learn(false);
+        assert_int_equal(rests_of(doubt), expected);
+    }
+    for (int i = 0; i < 10; ++i) doubt.learn(true);
+    assert_int_equal(rests_of(doubt), 0);
+    doubt.learn(false);
+    assert_int_equal(rests_of(doubt), 1);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {cmocka_unit_test(the_last_cache_decides),
+                                cmocka_unit_test(lists_hold_single_numbers_and_ranges),
+                                cmocka_unit_test(what_the_system_does_not_say_is_no),
+                                cmocka_unit_test(waits_that_do_not_pay_are_tried_half_as_often_each_time)};
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
