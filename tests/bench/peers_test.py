@@ -229,7 +229,7 @@ class Charts(unittest.TestCase):
             self.assertIn(1.0, ticks)
 
     def test_a_drawing_has_every_curve_within_its_edges(self):
-        chart = charts.ratios_by_size("title", "machine", [{"bytes": 4}, {"bytes": MIB}],
+        chart = charts.ratios_by_size("title", "meaning", "machine", [{"bytes": 4}, {"bytes": MIB}],
                                       {"a": [(4, 0.01), (MIB, 3.0)], "b": [(4, 1.0)], "none": []})
         drawing = xml.etree.ElementTree.fromstring(drawn(chart))
         circles = drawing.findall("{http://www.w3.org/2000/svg}circle")

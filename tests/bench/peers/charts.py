@@ -60,13 +60,13 @@ def of_bandwidth(data):
                  data["machine"], "size of the message", sizes_of(rows), decades(points(curves)), curves)
 
 
-def ratios_by_size(title, machine, rows, curves):
-    """Of curves {name: [(bytes, ratio)]}; None if there is nothing to draw."""
+def ratios_by_size(title, meaning, machine, rows, curves):
+    """Of curves {name: [(bytes, ratio)]}; None if there is nothing to draw. `meaning` says what a ratio is."""
     curves = {name: curve for name, curve in curves.items() if curve}
     if not curves:
         return None
-    return Chart(title, machine, "size of the message", sizes_of(rows), ratio_ticks(points(curves)), curves, level=1.0,
-                 colors=colors_of(curves))
+    return Chart(title, f"{meaning}; {machine}", "size of the message", sizes_of(rows), ratio_ticks(points(curves)),
+                 curves, level=1.0, colors=colors_of(curves))
 
 
 def of_run(report):
@@ -79,13 +79,13 @@ def of_run(report):
                          if name in row["times"]] for name in names}
         name = scene["name"].replace(",", "").replace(" ", "_")
         found[f"all_reduce_{name}"] = ratios_by_size(
-            f"All-reduce, {scene['name']}: the other's time / libmdist's, above 1x libmdist is faster",
+            f"All-reduce, {scene['name']}", "time / libmdist's: above 1x, libmdist is faster",
             report["machine"], rows, others)
         floors = dict.fromkeys(floor for row in scene["rows"] for floor in row["to_floor"])
         curves = {floor: [(row["bytes"], row["to_floor"][floor]["ratio"]) for row in scene["rows"]
                           if floor in row["to_floor"]] for floor in floors}
         found[f"own_memory_{name}"] = ratios_by_size(
-            f"All-reduce in own memory, {scene['name']}: its time / the bare exchange's, lower is better",
+            f"All-reduce in own memory, {scene['name']}", "its time / the bare exchange's: lower is better",
             report["machine"], scene["rows"], curves)
     return found
 
@@ -100,7 +100,7 @@ def of_collectives(report):
             ratio = statistics.median(row["ratios"]["openmpi"])
             curves.setdefault(row["collective"], []).append((row["bytes"], ratio))
         found[f"collectives_{way}_{scene['workers']}_workers"] = ratios_by_size(
-            f"{scene['workers']} workers, one host, {way}: Open MPI's time / libmdist's, above 1x libmdist is faster",
+            f"{scene['workers']} workers, one host, {way}", "Open MPI's time / libmdist's: above 1x, libmdist is faster",
             report["machine"], rows, curves)
     return found
 
@@ -117,9 +117,10 @@ def of_gbdt(report):
                     curves.setdefault(other, []).append((cell["busy"], ratio["median"]))
             if curves:
                 found[f"gbdt_{own.split()[-1]}_{workers}_workers"] = Chart(
-                    f"LightGBM's pattern, {workers} workers: the other's time / that of {own}, above 1x it is faster",
-                    report["machine"], "other busy processes", [(cell["busy"], str(cell["busy"])) for cell in cells],
-                    ratio_ticks(points(curves)), curves, x_is_logarithmic=False, level=1.0, colors=colors_of(curves))
+                    f"LightGBM's pattern, {workers} workers, {own}",
+                    f"time / libmdist's: above 1x, libmdist is faster; {report['machine']}", "other busy processes",
+                    [(cell["busy"], str(cell["busy"])) for cell in cells], ratio_ticks(points(curves)), curves,
+                    x_is_logarithmic=False, level=1.0, colors=colors_of(curves))
     return found
 
 
