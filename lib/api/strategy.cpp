@@ -29,6 +29,21 @@ void call_merge(mdist_strategy_t *strategy, mdist_merge_fn merge, void *user_dat
         if (made.get()[i] != nullptr) results[i] = pin(made.get()[i]).shared();
 }
 
+/// Makes the strategy under the log level of its configuration. The level stays, unless this throws.
+std::shared_ptr<Strategy> make_strategy(const Config &settings) {
+    mdist_log_level_t level = MDIST_LOG_WARN;
+    if (!settings.is_set("log.level") || !log::level_from_name(settings.text("log.level"), &level))
+        return std::make_shared<Strategy>(settings);
+    const mdist_log_level_t before = log::level();
+    log::set_level(level);
+    try {
+        return std::make_shared<Strategy>(settings);
+    } catch (...) {
+        log::set_level(before);
+        throw;
+    }
+}
+
 } // namespace
 
 mdist_status_t mdist_strategy_create(const mdist_config_t *config, mdist_strategy_t **out, mdist_error_t **error) {
@@ -40,11 +55,7 @@ mdist_status_t mdist_strategy_create(const mdist_config_t *config, mdist_strateg
         const Config &settings = config == nullptr ? environment : *pinned;
         watch_forks();
         if (settings.is_set("log.wait_after")) LongWait::set_after(settings.duration_ns("log.wait_after"));
-        const auto strategy = std::make_shared<Strategy>(settings);
-        mdist_log_level_t level = MDIST_LOG_WARN;
-        if (settings.is_set("log.level") && log::level_from_name(settings.text("log.level"), &level))
-            log::set_level(level);
-        *out = publish_strategy(strategy);
+        *out = publish_strategy(make_strategy(settings));
     });
 }
 

@@ -25,10 +25,13 @@ extern std::atomic<int> current_level;
 /// Reads MDIST_LOG unless a level was set meanwhile.
 int first_level();
 
-inline bool enabled(mdist_log_level_t level) {
-    int current = current_level.load(std::memory_order_relaxed);
-    if (current == kLevelUnknown) current = first_level();
-    return level != MDIST_LOG_OFF && level <= current;
+inline mdist_log_level_t level() {
+    const int current = current_level.load(std::memory_order_relaxed);
+    return static_cast<mdist_log_level_t>(current == kLevelUnknown ? first_level() : current);
+}
+
+inline bool enabled(mdist_log_level_t wanted) {
+    return wanted != MDIST_LOG_OFF && wanted <= level();
 }
 
 /// Sets the sink. NULL: the default sink. `free_user_data` runs exactly once: when this sink is replaced, or now if

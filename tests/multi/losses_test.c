@@ -256,6 +256,13 @@ static void all_leave_together(void) {
     REQUIRE(warnings_of_no_secret == 1);
 }
 
+static void all_leave_in_silence(void) {
+    GIVES(MDIST_OK, mdist_log_set_sink(count_warnings, NULL, NULL, &error));
+    all_is_well();
+    REQUIRE(warnings == 0);
+    REQUIRE(warnings_of_no_secret == 0);
+}
+
 static int32_t idle_step(mdist_replica_t *replica, void *user_data) {
     (void)replica, (void)user_data;
     return 0;
@@ -426,8 +433,10 @@ static void a_strategy_is_created_again_by_all(void **unused) {
     (void)unused;
     static const Job shared = {"all_leave_together", 3, 1, {NULL}, NULL, 0};
     static const Job apart = {"all_leave_together", 2, 2, {SOCKETS}, NULL, 0};
+    static const Job silent = {"all_leave_in_silence", 2, 1, {"MDIST_LOG_LEVEL=off"}, NULL, 0};
     strike(&shared, 0, 0, 0, 0, NULL);
     strike(&apart, 0, 0, 0, 0, NULL);
+    strike(&silent, 0, 0, 0, 0, NULL);
 }
 
 static void one_that_leaves_is_missed_in_the_next_operation(void **unused) {
@@ -480,6 +489,7 @@ int main(int argument_count, char **arguments) {
         {"one_is_replaced", one_is_replaced},
         {"all_is_well", all_is_well},
         {"all_leave_together", all_leave_together},
+        {"all_leave_in_silence", all_leave_in_silence},
         {"one_leaves", one_leaves},
         {"one_of_many_leaves", one_of_many_leaves},
     };
