@@ -68,7 +68,7 @@ static mdist_status_t run_doubling(mdist_strategy_t *strategy, Doubling *doublin
 /// Says what a run and the regroup after it failed with.
 static int failed(mdist_strategy_t *strategy, mdist_error_t *error) {
     mdist_change_t change = {.struct_size = sizeof change};
-    printf("run failed: %s\n", mdist_error_message(error));
+    printf("run failed: %s: %s\n", mdist_error_reason(error), mdist_error_message(error));
     mdist_error_free(error);
     DO(mdist_regroup(strategy, &change, NULL, &problem));
     return 3;
