@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/gpu/run on programs that do what programs do on a broken card: whatever one of them does, the others still run,
+"""tests/gpu/run on programs that do what programs do on a broken card, and on a driver that hangs: whatever one of them does, the others still run,
 and the end says what happened to each.
 
 run_test.py
 """
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,14 +41,30 @@ REQUIRED = [
 ]
 
 
+# A driver that works, one in which a command hangs, and one in which nothing ends the command. There, the command that
+# should end it waits for it.
+SMI = "echo 'index, name'; exit 3"
+SMI_HANGS = "trap '' TERM; while :; do sleep 1; done"
+TIMEOUT_HANGS = '[[ $* != *nvidia-smi* ]] || exec sleep 40; exec "$REAL_TIMEOUT" "$@"'
+ENDED = "# nvidia-smi did not end within 1 s, and was ended. "
+NOT_ENDED = "# nvidia-smi did not end within 1 s, and could not be ended. "
+
+
+def write(path, body):
+    path.write_text(f"#!/bin/bash\n{body}\n")
+    path.chmod(0o755)
+
+
 def lines_of(folder, **environment):
+    environment = {"MDIST_GPU_MOST": "1", "MDIST_REQUIRE_GPU": "0", "REAL_TIMEOUT": shutil.which("timeout"),
+                   "PATH": f"{folder}:{os.environ['PATH']}", **environment}
     result = subprocess.run([folder / "tests/gpu/run", "--packed", folder], stdin=subprocess.DEVNULL, text=True,
-                            capture_output=True, timeout=100,
-                            env={**os.environ, "MDIST_GPU_MOST": "1", "MDIST_REQUIRE_GPU": "0", **environment})
+                            capture_output=True, timeout=100, env={**os.environ, **environment})
     return result.returncode, result.stdout.splitlines()
 
 
 def problems(folder):
+    write(folder / "nvidia-smi", SMI)
     status, lines = lines_of(folder)
     if status != 1:
         yield f"it ended with {status}"
@@ -55,9 +72,22 @@ def problems(folder):
     yield from (f"it printed: {line}" for line in REQUIRED if line in lines)
     if not lines[-1].startswith("8 passed, 4 failed, "):
         yield f"its last line is: {lines[-1]}"
+    if lines.count("# index, name") != 3 or any(line.startswith((ENDED, NOT_ENDED)) for line in lines):
+        yield "it does not name the GPUs"
+    write(folder / "nvidia-smi", SMI_HANGS)
     status, lines = lines_of(folder, MDIST_REQUIRE_GPU="1")
     yield from (f"it did not print: {line}" for line in REQUIRED if line not in lines)
     yield from (f"it printed: {line}" for line in lines if "gpu_step made" in line or "gpu_several made" in line)
+    yield from problems_of_driver(lines, ENDED)
+    write(folder / "timeout", TIMEOUT_HANGS)
+    yield from problems_of_driver(lines_of(folder)[1], NOT_ENDED)
+
+
+def problems_of_driver(lines, said):
+    if sum(line.startswith(said) for line in lines) != 1:
+        yield f"it did not say once: {said}"
+    if "ok 6" not in lines:
+        yield "it did not go on"
 
 
 def main():
@@ -66,12 +96,11 @@ def main():
         (folder / "tests/gpu").mkdir(parents=True)
         for program, body in {**PROGRAMS, "run": None}.items():
             path = folder / "tests/gpu" / program
-            path.write_text(RUN.read_text() if body is None else f"#!/bin/bash\n{body}\n")
-            path.chmod(0o755)
+            write(path, RUN.read_text() if body is None else body)
         found = list(problems(folder))
     for problem in found:
         print(problem)
-    print(len(WANTED) + len(REQUIRED), "lines checked,", len(found), "wrong")
+    print(len(WANTED) + len(REQUIRED) + 5, "lines checked,", len(found), "wrong")
     return 1 if found else 0
 
 

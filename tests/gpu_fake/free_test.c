@@ -2,6 +2,7 @@
 // Memory goes back to CUDA while a GPU hangs. CUDA waits for the GPU then, and nobody who frees memory may wait with it.
 #include "gpu_support.h"
 
+#include <dirent.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,12 +24,58 @@ static void await_nothing(void) {
     }
 }
 
-/// Gives a stream that the library does not know work that hangs.
+static uint64_t free_bytes(int32_t gpu) {
+    uint64_t left = 0, all = 0;
+    assert_int_equal(gpus->memory_info(gpu, &left, &all), 0);
+    return left;
+}
+
+/// A block that was still in use when it was freed goes back to CUDA when another is freed.
+static void free_one_more(mdist_strategy_t *strategy, int32_t gpu) {
+    mdist_free(floats_on(strategy, (uint32_t)gpu, NULL, 1, gpu).data);
+}
+
+/// Waits until the GPU has so much free memory. The alarm ends it otherwise, like the waits below.
+static void await_free(mdist_strategy_t *strategy, int32_t gpu, uint64_t bytes) {
+    const struct timespec nap = {0, 1000000};
+    while (free_bytes(gpu) < bytes) {
+        free_one_more(strategy, gpu);
+        nanosleep(&nap, NULL);
+    }
+}
+
+/// Returns how many threads of this process give memory back.
+static int freeing_threads(void) {
+    int count = 0;
+    DIR *const tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    for (const struct dirent *task; (task = readdir(tasks)) != NULL;) {
+        char path[300], name[32] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
+        FILE *const file = fopen(path, "r");
+        if (file == NULL) continue; // the thread has ended
+        count += fgets(name, sizeof name, file) != NULL && strcmp(name, "mdist-free\n") == 0;
+        fclose(file);
+    }
+    closedir(tasks);
+    return count;
+}
+
+static void await_freeing_threads(int count) {
+    const struct timespec nap = {0, 1000000};
+    while (freeing_threads() != count) nanosleep(&nap, NULL);
+}
+
+/// Gives a stream that the library does not know work that hangs, and waits until it has begun. Otherwise work of another
+/// stream could begin first, and hang in its place.
 static mdist_gpu_stream *hang_on_own_stream(void *memory) {
+    const struct timespec nap = {0, 1000000};
+    const uint64_t before = fake->calls("job");
     mdist_gpu_stream *stream = NULL;
     assert_int_equal(gpus->stream_create(0, 0, &stream), 0);
     assert_int_equal(fake->plan("job@1:hang"), 1);
     assert_int_equal(gpus->fill(0, memory, 1, 4, stream), 0);
+    while (fake->calls("job") == before) nanosleep(&nap, NULL);
     return stream;
 }
 
@@ -67,6 +114,32 @@ static void whoever_frees_does_not_wait_for_a_gpu(void **state) {
     expect_no_problems();
 }
 
+static void a_gpu_that_hangs_holds_up_no_memory_of_another(void **state) {
+    (void)state;
+    const uint64_t most = kMany * sizeof(float) / 2; // less than what is freed
+    mdist_strategy_t *strategy = gpu_strategy("gpu:0,gpu:1");
+    const mdist_tensor_t small = floats_on(strategy, 0, NULL, 1, 0);
+    const mdist_tensor_t large[2] = {floats_on(strategy, 0, NULL, kMany, 0), floats_on(strategy, 1, NULL, kMany, 1)};
+    await_freeing_threads(0);
+    const uint64_t before[2] = {free_bytes(0), free_bytes(1)};
+
+    mdist_gpu_stream *const stream = hang_on_own_stream(small.data);
+    mdist_free(large[0].data);
+    while (freeing_threads() == 0) free_one_more(strategy, 0); // the thread waits for gpu:0
+    mdist_free(large[1].data);
+    await_free(strategy, 1, before[1] + most);
+    assert_int_equal(free_bytes(0), before[0]);
+    await_freeing_threads(1); // gpu:1's has ended
+
+    fake->reset();
+    await_free(strategy, 0, before[0] + most);
+    assert_int_equal(gpus->stream_destroy(0, stream), 0);
+    mdist_free(small.data);
+    mdist_strategy_destroy(strategy);
+    await_freeing_threads(0);
+    expect_no_problems();
+}
+
 static void memory_that_is_on_its_way_back_is_waited_for(void **state) {
     (void)state;
     mdist_strategy_t *strategy = gpu_strategy("gpu:0");
@@ -82,8 +155,9 @@ static void memory_that_is_on_its_way_back_is_waited_for(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(whoever_frees_does_not_wait_for_a_gpu),
+                                       cmocka_unit_test(a_gpu_that_hangs_holds_up_no_memory_of_another),
                                        cmocka_unit_test(memory_that_is_on_its_way_back_is_waited_for)};
     alarm(60); // a wait that does not end
-    load_fake("devices=1,memory_mb=16,delay_us=100");
+    load_fake("devices=2,memory_mb=16,delay_us=100");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ Memory allocate_pinned(std::size_t bytes) {
     const int error = api.allocate_pinned(bytes == 0 ? 1 : bytes, &memory);
     if (error != 0) throw PhysicalGpu::at(0).failure(error, text("page-locking ", bytes, " bytes of the host"));
     return Memory(memory, [&api](void *begin) {
-        if (!keeps_memory()) retire([&api, begin] { api.release_pinned(begin); });
+        if (!keeps_memory()) retire(nullptr, [&api, begin] { api.release_pinned(begin); });
     });
 }
 

@@ -50,9 +50,10 @@ Memory ReservedMemory::reserve(std::size_t bytes) {
 }
 
 void ReservedMemory::commit(void *begin, std::size_t bytes) {
-    const uint64_t before = count_retired();
+    const uint64_t before = count_retired(&card_);
     int error = card_.api().commit(card_.index(), begin, bytes);
-    if (error != 0 && card_.api().kind(error) == MDIST_GPU_OUT_OF_MEMORY && await_retired(before, kReturnPatienceNs))
+    if (error != 0 && card_.api().kind(error) == MDIST_GPU_OUT_OF_MEMORY &&
+        await_retired(&card_, before, kReturnPatienceNs))
         error = card_.api().commit(card_.index(), begin, bytes); // there may be more memory now
     card_.check(error, "giving memory to variables");
     {
@@ -73,7 +74,8 @@ void ReservedMemory::unreserve(void *base, std::size_t bytes) noexcept {
     }
     if (keeps_memory()) return;
     process_wide<OwnedRanges>().remove(base);
-    retire([&card = card_, base, bytes, committed] { card.api().unreserve(card.index(), base, bytes, committed); });
+    retire(&card_,
+           [&card = card_, base, bytes, committed] { card.api().unreserve(card.index(), base, bytes, committed); });
 }
 
 } // namespace mdist

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that goes back to CUDA. cudaFree waits for the work of a whole GPU, without a deadline. Therefore a thread of
-// its own calls it, which starts with the first piece of memory and stays. Any thread.
+// Memory that goes back to CUDA. cudaFree waits for the work of a whole GPU, without a deadline. Therefore threads of
+// the library's own call it, one for each GPU, so that a GPU that hangs holds up no memory of another. One more does it
+// for page-locked memory, which waits for all GPUs.
+//
+// A thread starts with the first piece of memory, and ends when it has given back all that it was given. Only CUDA can
+// end its wait for a GPU that hangs. The library is never unloaded, so the thread may take its time. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +12,16 @@
 
 namespace mdist {
 
-/// Has the thread call `give_back`, after what it was given before. If there is no thread or no memory for this, the
-/// GPU's memory stays with the process.
-void retire(std::function<void()> give_back) noexcept;
+class GpuCard;
 
-/// Returns how many pieces of memory the thread has given back.
-uint64_t count_retired() noexcept;
-/// Waits until the thread has done everything that it was given, or for `timeout_ns`. Returns whether it has given
-/// anything back since count_retired() returned `before`.
-bool await_retired(uint64_t before, uint64_t timeout_ns) noexcept;
+/// Has the card's thread call `give_back`, after what it was given before; nullptr: the thread for page-locked memory.
+/// If there is no thread or no memory for this, the memory stays with the process.
+void retire(const GpuCard *card, std::function<void()> give_back) noexcept;
+
+/// Returns how many pieces of memory the card's thread has given back.
+uint64_t count_retired(const GpuCard *card) noexcept;
+/// Waits until the card's thread has done everything that it was given, or for `timeout_ns`. Returns whether it has
+/// given anything back since count_retired() returned `before`.
+bool await_retired(const GpuCard *card, uint64_t before, uint64_t timeout_ns) noexcept;
 
 } // namespace mdist

@@ -24,6 +24,8 @@ class Unfinished {
     /// Called when the party's step is over. Returns a sentence about what is left open; "" if nothing is, or if it
     /// failed before.
     virtual std::string leave(const Party &party) = 0;
+    /// Called before leave() when the step has failed. Ends what keeps the device from being asked for its state.
+    virtual void free_device() noexcept {}
 };
 
 class Party {

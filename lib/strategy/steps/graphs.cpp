@@ -73,6 +73,7 @@ class OpenGraph final : public Unfinished {
   public:
     explicit OpenGraph(uint64_t graph_key) : key(graph_key) {}
 
+    void free_device() noexcept override { recording.reset(); }
     std::string leave(const Party &party) override {
         recording.reset();
         return text("the step of replica ", party.id(), " ended between mdist_replica_graph_begin (key ", key,

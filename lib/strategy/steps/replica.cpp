@@ -189,9 +189,9 @@ bool Replica::end_device() noexcept {
     return false;
 }
 
-std::optional<Failure> Replica::lost_device() const noexcept {
-    const Gpu *const gpu = device().gpu();
-    if (gpu == nullptr || !job().elastic().on() || gpu->recording()) return std::nullopt;
+std::optional<Failure> Replica::lost_device() noexcept {
+    if (device().gpu() == nullptr || !job().elastic().on()) return std::nullopt;
+    for (const auto &each : unfinished) each->free_device();
     try {
         finish_device();
     } catch (const Failure &failure) {

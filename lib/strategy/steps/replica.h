@@ -107,9 +107,10 @@ class Replica : public Party {
     /// deadline. It returns false if work on the device failed, which fails the run.
     void begin_device();
     bool end_device() noexcept;
-    /// Called when a step has failed. In an elastic job: how its GPU has failed, or that it does not end its work, if
-    /// that is so. The step may have failed because of it, and the job can go on without this worker.
-    std::optional<Failure> lost_device() const noexcept;
+    /// Called when a step has failed, or the body of a graph in it. In an elastic job: how its GPU has failed, or that
+    /// it does not end its work, if that is so. The step may have failed because of it, and the job can go on without
+    /// this worker. Drops what the step has begun to record.
+    std::optional<Failure> lost_device() noexcept;
     /// Drops everything of the run that has ended.
     void clear() noexcept;
 
