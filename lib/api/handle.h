@@ -9,9 +9,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <mdist/mdist.h>
 
@@ -159,12 +161,16 @@ struct alignas(64) HandleSlot {
     std::atomic<uint64_t> state;
     std::shared_ptr<void> object;
     uint32_t index;
-    uint32_t next_free; // guarded by the table's lock
+    uint32_t next_free; // of whoever gives the slot back, then guarded by the table's lock
     Kind kind;
 };
 
 /// The untyped functions; use the templates below.
 HandleSlot *publish_slot(Kind kind, std::shared_ptr<void> object, bool live);
+/// Takes slots for publish_in(). Throws as publish() does, and then takes none.
+void take_slots(HandleSlot **slots, std::size_t count);
+/// Makes the handle of a slot that was taken, and returns its id.
+void *publish_in(HandleSlot *slot, Kind kind, std::shared_ptr<void> object) noexcept;
 HandleSlot *pin_slot(const void *handle, Kind kind);
 HandleSlot *try_pin_slot(const void *handle, Kind kind) noexcept;
 void unpin_slot(HandleSlot *slot) noexcept;
@@ -203,6 +209,22 @@ class Pinned {
 template <class Public>
 Public *publish(std::shared_ptr<ObjectOf<Public>> object) {
     return static_cast<Public *>(slot_id(publish_slot(HandleTraits<Public>::kKind, std::move(object), true)));
+}
+
+/// Makes a handle for each object, NULL for null, with one look at the table for all. Makes all or, if this throws,
+/// none; then it has written nothing.
+template <class Public>
+void publish_all(std::vector<std::shared_ptr<ObjectOf<Public>>> objects, Public **handles) {
+    std::size_t count = 0;
+    for (const auto &object : objects) count += object != nullptr ? 1 : 0;
+    std::vector<HandleSlot *> slots(count);
+    take_slots(slots.data(), count);
+    auto next = slots.begin();
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+        void *id = nullptr;
+        if (objects[i] != nullptr) id = publish_in(*next++, HandleTraits<Public>::kKind, std::move(objects[i]));
+        handles[i] = static_cast<Public *>(id);
+    }
 }
 
 /// Throws BAD_HANDLE, naming the expected type and the type found.

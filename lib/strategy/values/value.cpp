@@ -5,6 +5,7 @@
 #include "util/text.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace mdist {
@@ -21,7 +22,9 @@ Value::Value(Tensor tensor) : kind_(MDIST_VALUE_PLAIN), count_(1), only_(std::mo
 
 Value::Value(std::vector<Leaf> leaves) : kind_(MDIST_VALUE_STRUCTURE), leaves_(std::move(leaves)) {}
 
-Value::~Value() = default;
+Value::~Value() {
+    std::destroy_n(placed_, placed_ != nullptr ? count_ : 0);
+}
 
 std::shared_ptr<Value> Value::plain(Tensor tensor) {
     return std::make_shared<Value>(std::move(tensor));
