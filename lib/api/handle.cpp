@@ -235,8 +235,7 @@ void try_free(HandleSlot *slot, uint32_t generation) noexcept {
 HandleSlot *publish_slot(Kind kind, std::shared_ptr<void> object, bool live) {
     HandleSlot *slot;
     table.take(&slot, 1);
-    slot->object = std::move(object);
-    slot->kind = kind;
+    fill_slot(slot, kind, std::move(object));
     if (live) slot->state.fetch_add(kLive, std::memory_order_release);
     return slot;
 }
@@ -245,11 +244,19 @@ void take_slots(HandleSlot **slots, std::size_t count) {
     table.take(slots, count);
 }
 
-void *publish_in(HandleSlot *slot, Kind kind, std::shared_ptr<void> object) noexcept {
+void fill_slot(HandleSlot *slot, Kind kind, std::shared_ptr<void> object) noexcept {
     slot->object = std::move(object);
     slot->kind = kind;
+}
+
+void *open_slot(HandleSlot *slot) noexcept {
     slot->state.fetch_add(kLive, std::memory_order_release);
     return slot_id(slot);
+}
+
+void return_slot(HandleSlot *slot) noexcept {
+    const std::shared_ptr<void> object = std::move(slot->object); // destroyed after the slot is free
+    table.give_back(slot);
 }
 
 HandleSlot *pin_slot(const void *handle, Kind kind) {

@@ -167,10 +167,14 @@ struct alignas(64) HandleSlot {
 
 /// The untyped functions; use the templates below.
 HandleSlot *publish_slot(Kind kind, std::shared_ptr<void> object, bool live);
-/// Takes slots for publish_in(). Throws as publish() does, and then takes none.
+/// Takes slots that no handle names yet. Throws as publish() does, and then takes none.
 void take_slots(HandleSlot **slots, std::size_t count);
-/// Makes the handle of a slot that was taken, and returns its id.
-void *publish_in(HandleSlot *slot, Kind kind, std::shared_ptr<void> object) noexcept;
+/// Gives a slot its object. Then open_slot() or return_slot() must follow.
+void fill_slot(HandleSlot *slot, Kind kind, std::shared_ptr<void> object) noexcept;
+/// Makes the handle of a slot that was filled, and returns its id.
+void *open_slot(HandleSlot *slot) noexcept;
+/// Gives back a slot without a handle, and drops its object.
+void return_slot(HandleSlot *slot) noexcept;
 HandleSlot *pin_slot(const void *handle, Kind kind);
 HandleSlot *try_pin_slot(const void *handle, Kind kind) noexcept;
 void unpin_slot(HandleSlot *slot) noexcept;
@@ -211,21 +215,42 @@ Public *publish(std::shared_ptr<ObjectOf<Public>> object) {
     return static_cast<Public *>(slot_id(publish_slot(HandleTraits<Public>::kKind, std::move(object), true)));
 }
 
-/// Makes a handle for each object, NULL for null, with one look at the table for all. Makes all or, if this throws,
-/// none; then it has written nothing.
+/// Handles of many objects, which are made with one look at the table for all, and are valid only once they are given
+/// out. Without that, none was ever there. One thread.
 template <class Public>
-void publish_all(std::vector<std::shared_ptr<ObjectOf<Public>>> objects, Public **handles) {
-    std::size_t count = 0;
-    for (const auto &object : objects) count += object != nullptr ? 1 : 0;
-    std::vector<HandleSlot *> slots(count);
-    take_slots(slots.data(), count);
-    auto next = slots.begin();
-    for (std::size_t i = 0; i < objects.size(); ++i) {
-        void *id = nullptr;
-        if (objects[i] != nullptr) id = publish_in(*next++, HandleTraits<Public>::kKind, std::move(objects[i]));
-        handles[i] = static_cast<Public *>(id);
+class NewHandles {
+  public:
+    NewHandles() = default;
+    /// Throws RESOURCE ("too_many_handles") or bad_alloc.
+    explicit NewHandles(std::vector<std::shared_ptr<ObjectOf<Public>>> objects) : slots_(objects.size()) {
+        std::size_t count = 0;
+        for (const auto &object : objects) count += object != nullptr ? 1 : 0;
+        take_slots(slots_.data(), count);
+        for (std::size_t i = objects.size(); i-- > 0;) {
+            slots_[i] = objects[i] != nullptr ? slots_[--count] : nullptr;
+            if (slots_[i] != nullptr) fill_slot(slots_[i], HandleTraits<Public>::kKind, std::move(objects[i]));
+        }
     }
-}
+    ~NewHandles() {
+        for (HandleSlot *slot : slots_)
+            if (slot != nullptr) return_slot(slot);
+    }
+    NewHandles(NewHandles &&other) noexcept : slots_(std::exchange(other.slots_, {})) {}
+    NewHandles &operator=(NewHandles &&other) noexcept {
+        slots_.swap(other.slots_);
+        return *this;
+    }
+
+    /// Writes one handle for each object, NULL for null.
+    void give_out(Public **handles) noexcept {
+        for (std::size_t i = 0; i < slots_.size(); ++i)
+            handles[i] = static_cast<Public *>(slots_[i] != nullptr ? open_slot(slots_[i]) : nullptr);
+        slots_.clear();
+    }
+
+  private:
+    std::vector<HandleSlot *> slots_;
+};
 
 /// Throws BAD_HANDLE, naming the expected type and the type found.
 template <class Public>

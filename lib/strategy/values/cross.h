@@ -6,6 +6,7 @@
 #include "comm/packs.h"
 #include "strategy/job/job.h"
 #include "strategy/values/value.h"
+#include "util/function_ref.h"
 
 #include <string>
 #include <span>
@@ -81,6 +82,10 @@ class Target {
 /// Reduces many values, each to its target, leaf by leaf. All leaves take one operation, or two if targets differ.
 std::vector<ValuePointer> reduce_values(Job &job, const Asker &asker, int32_t op,
                                         const std::vector<const Value *> &values, const std::vector<Target> &targets);
+/// The same, but hands the results to `keep` as soon as they are there, which may be long before their elements are:
+/// those are there when this returns. If it throws, `keep` may have been called or not.
+void reduce_values(Job &job, const Asker &asker, int32_t op, const std::vector<const Value *> &values,
+                   const std::vector<Target> &targets, FunctionRef<void(std::vector<ValuePointer>)> keep);
 /// Reduces over axes of each leaf, to plain values.
 ValuePointer reduce_value_axes(Job &job, const Asker &asker, int32_t op, const Value &value,
                                const std::vector<int32_t> &axes);

@@ -125,6 +125,31 @@ void reduce_to_devices(Job &job, const Asker &asker, int32_t op, const std::vect
         items[b]->result = Value::plain(brought_to(items[b]->target.device(), results[b]));
 }
 
+/// Announces the leaves that are reduced everywhere. Returns how many leaves there are in all.
+std::size_t announce_leaves(Reduction &all, const std::vector<const Value *> &values,
+                            const std::vector<Target> &targets) {
+    constexpr std::size_t kAhead = 8; // of many values, most are in no cache
+    std::size_t leaves = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (i + kAhead < values.size()) __builtin_prefetch(values[i + kAhead]->tensors().data());
+        visit_leaves(*values[i], [&](const Value &leaf, std::size_t) {
+            ++leaves;
+            if (reduces_everywhere(all.job, all.view, leaf, targets[i])) all.everywhere.expect(leaf);
+        });
+    }
+    return leaves;
+}
+
+/// Makes values of the items' results.
+std::vector<ValuePointer> results_of(const std::vector<const Value *> &values, std::vector<Item> &items) {
+    auto next = items.begin();
+    std::vector<ValuePointer> results;
+    results.reserve(values.size());
+    for (const Value *value : values)
+        results.push_back(map_leaves(*value, [&](const Value &, std::size_t) { return std::move((next++)->result); }));
+    return results;
+}
+
 } // namespace
 
 void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas) {
@@ -153,33 +178,28 @@ bool reduces_with_others(const Job &job, const Value &value, bool over_axes) {
 
 std::vector<ValuePointer> reduce_values(Job &job, const Asker &asker, int32_t op,
                                         const std::vector<const Value *> &values, const std::vector<Target> &targets) {
+    std::vector<ValuePointer> reduced;
+    reduce_values(job, asker, op, values, targets, [&](std::vector<ValuePointer> made) { reduced = std::move(made); });
+    return reduced;
+}
+
+void reduce_values(Job &job, const Asker &asker, int32_t op, const std::vector<const Value *> &values,
+                   const std::vector<Target> &targets, FunctionRef<void(std::vector<ValuePointer>)> keep) {
     check_op(op);
     const View view = job.view();
     Reduction all{job, view, asker, op, {job, view, asker, op}};
-    std::size_t leaves = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        constexpr std::size_t kAhead = 8; // of many values, most are in no cache
-        if (i + kAhead < values.size()) __builtin_prefetch(values[i + kAhead]->tensors().data());
-        visit_leaves(*values[i], [&](const Value &leaf, std::size_t) {
-            ++leaves;
-            if (reduces_everywhere(job, view, leaf, targets[i])) all.everywhere.expect(leaf);
-        });
-    }
     std::vector<Item> items;
-    items.reserve(leaves);
+    items.reserve(announce_leaves(all, values, targets));
     for (std::size_t i = 0; i < values.size(); ++i)
         visit_leaves(*values[i], [&](const Value &leaf, std::size_t index) {
             items.push_back(item_of(all, *values[i], leaf, index, targets[i]));
         });
+    const std::vector<Item *> to_one = waiting(items, false);
+    if (to_one.empty()) keep(results_of(values, items)); // while the replicas' threads reduce
     finish_everywhere(all, items);
-    reduce_to_devices(job, asker, op, waiting(items, false));
-
-    auto next = items.begin();
-    std::vector<ValuePointer> reduced;
-    reduced.reserve(values.size());
-    for (const Value *value : values)
-        reduced.push_back(map_leaves(*value, [&](const Value &, std::size_t) { return std::move((next++)->result); }));
-    return reduced;
+    if (to_one.empty()) return;
+    reduce_to_devices(job, asker, op, to_one);
+    keep(results_of(values, items));
 }
 
 ValuePointer reduce_value_axes(Job &job, const Asker &asker, int32_t op, const Value &value,

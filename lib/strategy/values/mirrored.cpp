@@ -155,11 +155,13 @@ void MirroredReduction::reduce_ready(uint32_t) {
     }
 }
 
-/// Brings the beginning of a leaf into the cache. The processor goes on from there by itself.
+/// Brings the beginning of a leaf into the cache. From there on the processor sees by itself what comes next.
 void MirroredReduction::fetch_leaf(std::size_t leaf) const {
-    void *const *const memory = memory_of(leaf);
+    constexpr std::size_t kLine = 64;
+    constexpr std::size_t kFirst = 4 * kLine;
+    const char *const *const memory = reinterpret_cast<const char *const *>(memory_of(leaf));
     for (uint32_t local = 0; local < locals_; ++local) {
-        __builtin_prefetch(memory[local]);
+        for (std::size_t at = 0; at < kFirst; at += kLine) __builtin_prefetch(memory[local] + at);
         __builtin_prefetch(memory[locals_ + local], 1);
     }
 }

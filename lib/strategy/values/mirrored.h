@@ -5,7 +5,8 @@
 // threads begin with the first leaves while the caller still describes the others, and the caller helps at the end.
 // The leaves that come before the first large one, or the first that lies on a GPU, are reduced in that way. All others
 // are reduced together in finish(). The bits are the same, since each element is reduced along the same tree.
-// If the object is destroyed before finish(), the threads stop, and all results are dropped.
+// If the object is destroyed before finish(), the threads stop. Until then it keeps the memory that they write to, even
+// if its results were dropped. The caller keeps the leaves.
 //
 // Invariant: `ready_` grows only when everything that a group of leaves needs has been written. The threads read nothing
 // behind it, and only the caller writes there. One thread uses the object, with the turn.
@@ -79,7 +80,7 @@ class MirroredReduction {
     const Part part_{*this};
     const Team::Work work_{part_};
 
-    alignas(64) std::vector<Results> results_; // by local replica
+    alignas(64) std::vector<Results> results_; // by local replica; keep the memory of small results
     ValueBlocks values_;
     std::size_t bytes_ = 0; // of small leaves that were announced, for each local replica, until they are worth threads
     std::size_t count_ = 0; // leaves added

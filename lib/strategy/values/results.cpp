@@ -8,16 +8,16 @@ namespace mdist {
 Tensor Results::allocate(int32_t dtype, const Shape &shape, std::size_t bytes) {
     if (!shares(bytes) || bytes == 0) return Tensor::allocate(device_, dtype, shape);
     void *const data = share_of(bytes);
-    return Tensor::view(data, dtype, shape, piece_, place_);
+    return Tensor::view(data, dtype, shape, pieces_.back(), place_);
 }
 
-/// Memory in the piece, which is a new one if the bytes do not fit any more.
+/// Memory in the last piece, which is a new one if the bytes do not fit any more.
 void *Results::share_of(std::size_t bytes) {
     const std::size_t share = padded(bytes);
     if (share > left_) {
-        left_ = std::max(std::min(expected_, kPiece), share);
-        piece_ = device_.allocate(left_);
-        next_ = static_cast<char *>(piece_.get());
+        const std::size_t bytes_of_piece = std::max(std::min(expected_, kPiece), share);
+        next_ = static_cast<char *>(pieces_.emplace_back(device_.allocate(bytes_of_piece)).get());
+        left_ = bytes_of_piece;
     }
     void *const data = next_;
     next_ += share;

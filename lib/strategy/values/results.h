@@ -2,12 +2,13 @@
 // Results: memory for many tensors that are created together, on one device.
 //
 // A thousand small results would cost more to allocate than to compute. They therefore share pieces of memory; a piece
-// is freed with the last of its tensors. A large result has its own memory. One thread.
+// is freed with the last of its tensors, but not before this object. A large result has its own memory. One thread.
 #pragma once
 
 #include "device/tensor.h"
 
 #include <cstddef>
+#include <vector>
 
 namespace mdist {
 
@@ -23,7 +24,7 @@ class Results {
     Tensor allocate_like(const Tensor &like, std::size_t bytes) {
         if (!shares(bytes) || bytes == 0) return Tensor::allocate(device_, like.dtype(), like.shape());
         void *const data = share_of(bytes);
-        return Tensor::view_like(like, data, piece_, place_);
+        return Tensor::view_like(like, data, pieces_.back(), place_);
     }
     /// Whether a tensor of so many bytes shares its memory with others.
     static bool shares(std::size_t bytes) { return bytes <= kLargestShare; }
@@ -39,8 +40,8 @@ class Results {
     Device &device_;
     const Place place_;
     std::size_t expected_ = 0; // bytes still to come in pieces
-    Memory piece_;
-    std::size_t left_ = 0; // bytes left in the piece
+    std::vector<Memory> pieces_;
+    std::size_t left_ = 0; // bytes left in the last piece
     char *next_ = nullptr;
 };
 

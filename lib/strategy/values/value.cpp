@@ -18,7 +18,7 @@ Value::Value(mdist_value_kind_t kind, std::vector<Tensor> tensors, std::vector<T
         several_ = std::move(tensors);
 }
 
-Value::Value(Tensor tensor) : kind_(MDIST_VALUE_PLAIN), count_(1), only_(std::move(tensor)) {}
+Value::Value(Tensor &&tensor) : kind_(MDIST_VALUE_PLAIN), count_(1), only_(std::move(tensor)) {}
 
 Value::Value(std::vector<Leaf> leaves) : kind_(MDIST_VALUE_STRUCTURE), leaves_(std::move(leaves)) {}
 

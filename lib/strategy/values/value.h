@@ -60,7 +60,11 @@ class Value {
     /// Several whole tensors that were made in memory which outlives the value. It destroys them.
     Value(mdist_value_kind_t kind, Tensor *placed, std::size_t count) : kind_(kind), count_(count), placed_(placed) {}
     /// A plain value.
-    explicit Value(Tensor tensor);
+    explicit Value(Tensor &&tensor);
+    /// The same, of uint8 [bytes] in the host's memory. The tensor is made where it stays: to write a tensor and copy it
+    /// at once takes longer than all else about a small record.
+    Value(Memory &&memory, uint64_t bytes)
+        : kind_(MDIST_VALUE_PLAIN), count_(1), only_(std::move(memory), bytes) {}
     /// structure_of() has checked the leaves.
     explicit Value(std::vector<Leaf> leaves);
     ~Value();
