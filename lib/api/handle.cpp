@@ -281,8 +281,8 @@ std::shared_ptr<void> retire_handle(const void *handle, Kind kind) noexcept {
     std::shared_ptr<void> object;
     // Usually nobody else has a pin. From here on nobody gets a valid one, so the object may be taken out at once.
     uint64_t state = generation * kGeneration | kLive | kPin;
-    if (slot->state.compare_exchange_strong(state, generation * kGeneration | kDoomed | kPin,
-                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
+    if (slot->state.compare_exchange_strong(state, generation * kGeneration | kDoomed | kPin, std::memory_order_acq_rel,
+                                            std::memory_order_relaxed)) {
         object = std::move(slot->object);
         if (!free_emptied(slot, generation)) unpin_slot(slot);
         return object;

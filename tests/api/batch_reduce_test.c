@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mdist_strategy_reduce_to with many values at once. The replicas' threads then reduce the first values while the others
-// are still looked at, and results share memory. The expected numbers are counted here, and exact in float32.
+// mdist_strategy_reduce_to with many values at once. The replicas' threads then reduce the first values while the
+// others are still looked at, and results share memory. The expected numbers are counted here, and exact in float32.
 #include <pthread.h>
 
 #include "value_support.h"
@@ -49,7 +49,8 @@ static Batch *make_batch(mdist_strategy_t *strategy, uint32_t replicas, size_t c
 }
 
 static mdist_status_t reduce_batch(mdist_strategy_t *strategy, Batch *batch, mdist_error_t **error) {
-    return mdist_strategy_reduce_to(strategy, MDIST_SUM, batch->values, NULL, batch->count, batch->results, NULL, error);
+    return mdist_strategy_reduce_to(strategy, MDIST_SUM, batch->values, NULL, batch->count, batch->results, NULL,
+                                    error);
 }
 
 /// How many elements of a result are wrong. May be called on any thread.

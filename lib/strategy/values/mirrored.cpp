@@ -9,7 +9,7 @@
 namespace mdist {
 namespace {
 
-constexpr std::size_t kGroupBytes = 32768; // per replica; taking a group costs a line of the cache to move
+constexpr std::size_t kGroupBytes = 32768;        // per replica; taking a group costs a line of the cache to move
 constexpr std::size_t kLargestOverlapped = 65536; // bytes; larger leaves are better cut among the threads
 constexpr std::size_t kWorthThreads = 262144;     // bytes per replica; below, waking threads costs more than it saves
 constexpr std::size_t kNoGroup = SIZE_MAX / 4;
@@ -61,8 +61,8 @@ ValuePointer MirroredReduction::add(const Value &leaf) {
         memory[locals_ + local] = result.data();
         return result;
     };
-    ValuePointer value = expected_ == 1 ? mirrored_alone(locals_, result_of)
-                                        : values_.make(MDIST_VALUE_MIRRORED, locals_, result_of);
+    ValuePointer value =
+        expected_ == 1 ? mirrored_alone(locals_, result_of) : values_.make(MDIST_VALUE_MIRRORED, locals_, result_of);
     ++count_;
     if (overlaps_ && (group_bytes_ += bytes) >= kGroupBytes) release_group();
     return value;

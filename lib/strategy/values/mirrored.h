@@ -8,8 +8,8 @@
 // If the object is destroyed before finish(), the threads stop. Until then it keeps the memory that they write to, even
 // if its results were dropped. The caller keeps the leaves.
 //
-// Invariant: `ready_` grows only when everything that a group of leaves needs has been written. The threads read nothing
-// behind it, and only the caller writes there. One thread uses the object, with the turn.
+// Invariant: `ready_` grows only when everything that a group of leaves needs has been written. The threads read
+// nothing behind it, and only the caller writes there. One thread uses the object, with the turn.
 #pragma once
 
 #include "strategy/job/team.h"
@@ -86,8 +86,8 @@ class MirroredReduction {
     std::size_t count_ = 0; // leaves added
     bool overlaps_ = false; // whether leaves still go to the threads
     std::size_t groups_ = 0;
-    std::size_t group_bytes_ = 0; // of the leaves that belong to no group yet
-    std::size_t overlapped_ = 0;  // leaves in groups
+    std::size_t group_bytes_ = 0;    // of the leaves that belong to no group yet
+    std::size_t overlapped_ = 0;     // leaves in groups
     std::optional<Team::Fork> fork_; // while the threads work
 
     alignas(64) std::atomic<std::size_t> taken_{0}; // groups

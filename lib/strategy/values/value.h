@@ -58,13 +58,12 @@ class Value {
     /// With `indices`, it has rows of larger tensors, which value_of_rows() has checked (rows.h).
     Value(mdist_value_kind_t kind, std::vector<Tensor> tensors, std::vector<Tensor> indices = {});
     /// Several whole tensors that were made in memory which outlives the value. It destroys them.
-    Value(mdist_value_kind_t kind, Tensor *placed, std::size_t count) : kind_(kind), count_(count), placed_(placed) {}
+    Value(mdist_value_kind_t kind, Tensor *placed, std::size_t count);
     /// A plain value.
     explicit Value(Tensor &&tensor);
-    /// The same, of uint8 [bytes] in the host's memory. The tensor is made where it stays: to write a tensor and copy it
-    /// at once takes longer than all else about a small record.
-    Value(Memory &&memory, uint64_t bytes)
-        : kind_(MDIST_VALUE_PLAIN), count_(1), only_(std::move(memory), bytes) {}
+    /// The same, of uint8 [bytes] in the host's memory. The tensor is made where it stays: to write a tensor and copy
+    /// it at once takes longer than all else about a small record.
+    Value(Memory &&memory, uint64_t bytes);
     /// structure_of() has checked the leaves.
     explicit Value(std::vector<Leaf> leaves);
     ~Value();
@@ -90,6 +89,12 @@ struct Leaf {
     std::string path;
     ValuePointer value;
 };
+
+inline Value::Value(mdist_value_kind_t kind, Tensor *placed, std::size_t count)
+    : kind_(kind), count_(count), placed_(placed) {}
+
+inline Value::Value(Memory &&memory, uint64_t bytes)
+    : kind_(MDIST_VALUE_PLAIN), count_(1), only_(std::move(memory), bytes) {}
 
 /// "a", "b.0" and 3 more
 std::string leaves_text(const std::vector<Leaf> &leaves);
