@@ -152,7 +152,7 @@ mdist_status_t mdist_strategy_reduce(mdist_strategy_t *strategy, mdist_reduce_op
         self.require_sound();
         const std::vector<int32_t> over(axes, axes + axis_count);
         *out =
-            publish<mdist_value_t>(over.empty() ? reduce_values(self, asker, op, {pinned.shared()}, {Target::here()})[0]
+            publish<mdist_value_t>(over.empty() ? reduce_values(self, asker, op, {pinned.get()}, {Target::here()})[0]
                                                 : reduce_value_axes(self, asker, op, *pinned, over));
     });
 }
@@ -165,14 +165,17 @@ mdist_status_t mdist_strategy_reduce_to(mdist_strategy_t *strategy, mdist_reduce
             need_array(out, count, "out");
             const Asker asker = asker_of(self, &calls::kReduceTo, options);
             self.require_sound();
-            const std::vector<ValuePointer> all = values_of(values, count, "values");
-            others_wait = std::any_of(all.begin(), all.end(), [&](const ValuePointer &value) {
-                return reduces_with_others(self, *value, false);
-            });
+            const PinnedValues pinned(values, count, "values");
+            others_wait = self.view().workers > 1 &&
+                          std::any_of(pinned.all().begin(), pinned.all().end(),
+                                      [&](const Value *value) { return reduces_with_others(self, *value, false); });
             std::vector<Target> targets(count, Target::everywhere());
             for (size_t i = 0; destinations != nullptr && i < count; ++i) targets[i] = target_of(self, destinations[i]);
-            const std::vector<mdist_value_t *> handles = publish_values(reduce_values(self, asker, op, all, targets));
-            for (size_t i = 0; i < count; ++i) out[i] = handles[i];
+            NewHandles<mdist_value_t> results;
+            reduce_values(self, asker, op, pinned.all(), targets, [&](std::vector<ValuePointer> made) {
+                results = NewHandles<mdist_value_t>(std::move(made));
+            });
+            results.give_out(out);
         });
 }
 

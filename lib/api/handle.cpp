@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/handle.h"
 
+#include <cstddef>
 #include <cstdio>
 #include <mutex>
 
@@ -24,6 +25,9 @@ constexpr uint32_t kChunkBits = 10;
 constexpr uint32_t kChunkSlots = 1u << kChunkBits;
 constexpr uint32_t kChunks = 1u << (kGenerationShift - kChunkBits);
 constexpr uint32_t kNone = UINT32_MAX;
+// Handles that are made together are usually given up in the same order, so the list goes through the slots in their
+// order, or backwards. They are asked for so many slots ahead: the list itself shows only the next one.
+constexpr std::ptrdiff_t kPrefetched = 8;
 
 // A slot's state: generation (32 bits, of which an id shows 31) | live | doomed | pins (30).
 // A lookup adds a pin before it knows whether the id is valid, and removes the pin if not. Pins therefore come and go
@@ -52,7 +56,7 @@ struct Id {
 };
 
 /// Slots in chunks that are never moved or freed. The free list is first in, first out, so that generations last
-/// longer.
+/// longer. Slots that are given back wait in a list of their own, which needs no lock.
 class Table {
   public:
     constexpr Table() = default;
@@ -62,21 +66,49 @@ class Table {
         return chunk == nullptr ? nullptr : chunk + (index & (kChunkSlots - 1));
     }
 
-    HandleSlot *take() {
+    /// Takes `count` slots, or throws and takes none.
+    void take(HandleSlot **slots, std::size_t count) {
         const std::lock_guard<std::mutex> hold(lock_);
+        std::size_t taken = 0;
+        try {
+            for (; taken < count; ++taken) slots[taken] = take_first();
+        } catch (...) {
+            while (taken != 0) append(slots[--taken]);
+            throw;
+        }
+    }
+
+    /// Takes no lock. The slot goes behind all those of the free list.
+    void give_back(HandleSlot *slot) noexcept {
+        uint32_t before = returned_.load(std::memory_order_relaxed);
+        do slot->next_free = before;
+        while (!returned_.compare_exchange_weak(before, slot->index, std::memory_order_release,
+                                                std::memory_order_relaxed));
+    }
+
+  private:
+    HandleSlot *take_first() {
+        if (first_ == kNone) collect_returned();
         if (first_ == kNone) grow();
         HandleSlot *slot = find(first_);
+        __builtin_prefetch(slot + kPrefetched, 1);
         first_ = slot->next_free;
         if (first_ == kNone) last_ = kNone;
         return slot;
     }
 
-    void give_back(HandleSlot *slot) {
-        const std::lock_guard<std::mutex> hold(lock_);
-        append(slot);
+    /// Makes the free list, which is empty, of the slots that were given back. The first one comes first.
+    void collect_returned() {
+        uint32_t index = returned_.exchange(kNone, std::memory_order_acquire);
+        last_ = index;
+        while (index != kNone) {
+            HandleSlot *slot = find(index);
+            __builtin_prefetch(slot - kPrefetched, 1);
+            index = std::exchange(slot->next_free, first_);
+            first_ = slot->index;
+        }
     }
 
-  private:
     void append(HandleSlot *slot) {
         slot->next_free = kNone;
         (last_ == kNone ? first_ : find(last_)->next_free) = slot->index;
@@ -98,6 +130,7 @@ class Table {
     }
 
     std::mutex lock_;
+    std::atomic<uint32_t> returned_{kNone}; // the slot that was given back last; next_free leads to the one before
     std::atomic<HandleSlot *> chunks_[kChunks] = {};
     uint32_t chunk_count_ = 0;
     uint32_t first_ = kNone;
@@ -173,6 +206,18 @@ Lookup look_up(const void *handle, Kind kind) {
                                              what, lost ? "; a step function gets its replica from mdist_run" : ""));
 }
 
+/// Frees a doomed slot from which the object was taken, and which has one pin: the caller's. Does nothing and returns
+/// false if other pins have come, or if this is the last generation.
+bool free_emptied(HandleSlot *slot, uint32_t generation) noexcept {
+    uint64_t doomed = generation * kGeneration | kDoomed | kPin;
+    if (generation == kLastGeneration ||
+        !slot->state.compare_exchange_strong(doomed, (generation + 1) * kGeneration, std::memory_order_acq_rel,
+                                             std::memory_order_relaxed))
+        return false;
+    table.give_back(slot);
+    return true;
+}
+
 /// Frees a doomed slot that has no pins. As pins come and go, several threads may try; one succeeds.
 void try_free(HandleSlot *slot, uint32_t generation) noexcept {
     uint64_t doomed = generation * kGeneration | kDoomed;
@@ -188,11 +233,30 @@ void try_free(HandleSlot *slot, uint32_t generation) noexcept {
 } // namespace
 
 HandleSlot *publish_slot(Kind kind, std::shared_ptr<void> object, bool live) {
-    HandleSlot *slot = table.take();
-    slot->object = std::move(object);
-    slot->kind = kind;
+    HandleSlot *slot;
+    table.take(&slot, 1);
+    fill_slot(slot, kind, std::move(object));
     if (live) slot->state.fetch_add(kLive, std::memory_order_release);
     return slot;
+}
+
+void take_slots(HandleSlot **slots, std::size_t count) {
+    table.take(slots, count);
+}
+
+void fill_slot(HandleSlot *slot, Kind kind, std::shared_ptr<void> object) noexcept {
+    slot->object = std::move(object);
+    slot->kind = kind;
+}
+
+void *open_slot(HandleSlot *slot) noexcept {
+    slot->state.fetch_add(kLive, std::memory_order_release);
+    return slot_id(slot);
+}
+
+void return_slot(HandleSlot *slot) noexcept {
+    const std::shared_ptr<void> object = std::move(slot->object); // destroyed after the slot is free
+    table.give_back(slot);
 }
 
 HandleSlot *pin_slot(const void *handle, Kind kind) {
@@ -215,7 +279,14 @@ std::shared_ptr<void> retire_handle(const void *handle, Kind kind) noexcept {
     if (slot == nullptr) return nullptr;
     const uint32_t generation = Id(handle).generation();
     std::shared_ptr<void> object;
-    uint64_t state = slot->state.load(std::memory_order_relaxed);
+    // Usually nobody else has a pin. From here on nobody gets a valid one, so the object may be taken out at once.
+    uint64_t state = generation * kGeneration | kLive | kPin;
+    if (slot->state.compare_exchange_strong(state, generation * kGeneration | kDoomed | kPin, std::memory_order_acq_rel,
+                                            std::memory_order_relaxed)) {
+        object = std::move(slot->object);
+        if (!free_emptied(slot, generation)) unpin_slot(slot);
+        return object;
+    }
     while ((state & kLive) != 0 && generation_of(state) == generation) {
         if (!slot->state.compare_exchange_weak(state, (state & ~kLive) | kDoomed, std::memory_order_acq_rel,
                                                std::memory_order_relaxed))

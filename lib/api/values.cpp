@@ -16,6 +16,16 @@ std::vector<ValuePointer> values_of(mdist_value_t *const *handles, std::size_t c
     return values;
 }
 
+PinnedValues::PinnedValues(mdist_value_t *const *handles, std::size_t count, const char *name) {
+    need_array(handles, count, name);
+    pins_.reserve(count);
+    values_.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        values_.push_back(pins_.emplace_back(pin(handles[i])).get());
+        __builtin_prefetch(values_.back()); // of many values, most are in no cache
+    }
+}
+
 std::vector<ValuePointer> values_or_none(mdist_value_t *const *handles, std::size_t count, const char *name) {
     need_array(handles, count, name);
     std::vector<ValuePointer> values(count);
@@ -60,21 +70,14 @@ void describe_merged(Replica &replica, mdist_tensor_t *results, std::size_t coun
     }
 }
 
-std::vector<mdist_value_t *> publish_values(const std::vector<ValuePointer> &values) {
-    std::vector<mdist_value_t *> handles(values.size(), nullptr);
-    try {
-        for (std::size_t i = 0; i < values.size(); ++i)
-            if (values[i]) handles[i] = publish<mdist_value_t>(values[i]);
-    } catch (...) {
-        for (mdist_value_t *handle : handles) retire(handle);
-        throw;
-    }
+std::vector<mdist_value_t *> publish_values(std::vector<ValuePointer> values) {
+    std::vector<mdist_value_t *> handles(values.size());
+    hand_out(std::move(values), handles.data());
     return handles;
 }
 
-void hand_out(const std::vector<ValuePointer> &values, mdist_value_t **out) {
-    const std::vector<mdist_value_t *> handles = publish_values(values);
-    for (std::size_t i = 0; i < handles.size(); ++i) out[i] = handles[i];
+void hand_out(std::vector<ValuePointer> values, mdist_value_t **out) {
+    NewHandles<mdist_value_t>(std::move(values)).give_out(out);
 }
 
 } // namespace mdist

@@ -15,7 +15,19 @@ namespace mdist {
 /// Returns the values of `count` handles. Throws for a bad handle, and for NULL instead of an array or handle.
 std::vector<ValuePointer> values_of(mdist_value_t *const *handles, std::size_t count, const char *name);
 
-/// The same, but returns nullptr for a NULL handle.
+/// The values of many handles, which stay alive as long as this.
+class PinnedValues {
+  public:
+    /// Throws as values_of() does.
+    PinnedValues(mdist_value_t *const *handles, std::size_t count, const char *name);
+    const std::vector<const Value *> &all() const { return values_; }
+
+  private:
+    std::vector<Pinned<Value>> pins_;
+    std::vector<const Value *> values_;
+};
+
+/// Like values_of(), but returns nullptr for a NULL handle.
 std::vector<ValuePointer> values_or_none(mdist_value_t *const *handles, std::size_t count, const char *name);
 
 /// Checks what a caller's function made for one replica: a plain value or a structure of plain values, with whole
@@ -31,10 +43,10 @@ std::vector<Part> merge_arguments(Replica &replica, const mdist_tensor_t *argume
 void describe_merged(Replica &replica, mdist_tensor_t *results, std::size_t count);
 
 /// Makes a handle for each value, NULL for nullptr. Makes all handles or, if this throws, none.
-std::vector<mdist_value_t *> publish_values(const std::vector<ValuePointer> &values);
+std::vector<mdist_value_t *> publish_values(std::vector<ValuePointer> values);
 
 /// The same, into a caller's array of the same length.
-void hand_out(const std::vector<ValuePointer> &values, mdist_value_t **out);
+void hand_out(std::vector<ValuePointer> values, mdist_value_t **out);
 
 /// Gives up its handles at the end.
 class ValueHandles {

@@ -83,9 +83,10 @@ bool Iterator::advance(Room *room, FunctionRef<void(const Element *)> take) {
     try {
         const Stream::Got got = produce(room);
         if (got == Stream::Got::kEnd) return false;
-        take(got == Stream::Got::kElement ? &element_ : nullptr);
+        const bool has_element = got == Stream::Got::kElement;
+        take(has_element ? &element_ : nullptr);
         ++run_.taken;
-        if (!element_.is_row()) element_ = Element(); // the taker now owns its memory
+        if (has_element && !element_.is_row()) element_ = Element(); // the taker now owns its memory
         return true;
     } catch (...) {
         const bool ending = thread_is_ending();

@@ -179,10 +179,10 @@ Memory allocate_with_count(std::size_t bytes) {
     if (bytes > kMost) return host()->allocate(bytes);
     struct Nothing {};
     char *room = nullptr;
-    const auto count =
+    auto count =
         std::allocate_shared<Nothing>(LeavingRoom<Nothing>(std::max<std::size_t>(bytes, 1) + kCacheLine - 1, &room));
     room += (kCacheLine - reinterpret_cast<std::uintptr_t>(room) % kCacheLine) % kCacheLine;
-    return Memory(count, room);
+    return Memory(std::move(count), room);
 }
 
 std::shared_ptr<Device> make_cpu_device(int32_t index) {

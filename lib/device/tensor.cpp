@@ -39,10 +39,6 @@ Tensor Tensor::copy_of(Device &device, const mdist_tensor_t &tensor, const char 
     return copy;
 }
 
-std::size_t Tensor::bytes() const {
-    return elements_ * dtype_size(dtype_);
-}
-
 Tensor Tensor::rows(uint64_t begin, uint64_t end) const {
     Shape shape = shape_;
     const uint64_t row_elements = shape.row_elements();
@@ -64,10 +60,6 @@ mdist_tensor_t Tensor::describe() const {
     out.device_index = place_.index;
     for (int32_t i = 0; i < shape_.rank; ++i) out.shape[i] = shape_.dims[i];
     return out;
-}
-
-mdist_buffer_t Tensor::buffer() const {
-    return {data_, elements_, dtype_, 0};
 }
 
 } // namespace mdist

@@ -6,15 +6,24 @@
 #pragma once
 
 #include "device/device.h"
+#include "util/dtype.h"
 #include "util/shape.h"
 
 #include <mdist/tensor.h>
+
+#include <utility>
 
 namespace mdist {
 
 class Tensor {
   public:
     Tensor() = default;
+    /// uint8 [bytes] in the host's memory that starts where `memory` points.
+    Tensor(Memory memory, uint64_t bytes) noexcept
+        : owner_(std::move(memory)), data_(owner_.get()), elements_(bytes), dtype_(MDIST_UINT8) {
+        shape_.rank = 1;
+        shape_.dims[0] = bytes;
+    }
 
     /// Allocates a tensor on `device`; its content is undefined.
     static Tensor allocate(Device &device, int32_t dtype, const Shape &shape);
@@ -24,13 +33,20 @@ class Tensor {
     static Tensor copy_of(Device &device, const mdist_tensor_t &tensor, const char *what);
     /// Makes a view of memory that `owner` keeps alive. `owner` may be empty; then the caller keeps the memory alive.
     static Tensor view(void *data, int32_t dtype, const Shape &shape, Memory owner, Place place = {});
+    /// Makes such a view of the same type and shape as `like`.
+    static Tensor view_like(const Tensor &like, void *data, const Memory &owner, Place place) {
+        Tensor tensor(like, owner);
+        tensor.data_ = data;
+        tensor.place_ = place;
+        return tensor;
+    }
 
     bool defined() const { return dtype_ != 0; }
     int32_t dtype() const { return dtype_; }
     const Shape &shape() const { return shape_; }
     void *data() const { return data_; }
     uint64_t elements() const { return elements_; }
-    std::size_t bytes() const;
+    std::size_t bytes() const { return elements_ * dtype_size(dtype_); }
     const Memory &owner() const { return owner_; }
     const Place &place() const { return place_; }
     bool on_host() const { return place_.on_host(); }
@@ -42,15 +58,19 @@ class Tensor {
 
     /// The tensor as callers see it, with its place. All zero for an undefined tensor.
     mdist_tensor_t describe() const;
-    mdist_buffer_t buffer() const;
+    mdist_buffer_t buffer() const { return {data_, elements_, dtype_, 0}; }
 
   private:
+    Tensor(const Tensor &like, const Memory &owner)
+        : owner_(owner), elements_(like.elements_), dtype_(like.dtype_), shape_(like.shape_) {}
+
+    // The long shape comes last, so that all that a call asks of a tensor lies in one line of the cache or two.
     Memory owner_;
     void *data_ = nullptr;
-    int32_t dtype_ = 0;
     uint64_t elements_ = 0;
-    Shape shape_;
     Place place_;
+    int32_t dtype_ = 0;
+    Shape shape_;
 };
 
 } // namespace mdist

@@ -30,6 +30,12 @@ void announce(const Kernel &kernel, std::size_t count, const Span &span) {
                        span.elements * kernel.destination_size);
 }
 
+void run_steps(const Kernel &kernel, std::size_t count, const Span &span) {
+    if (span.elements == 0) return;
+    if (MDIST_SANITIZED) announce(kernel, count, span);
+    kernel.run(span);
+}
+
 } // namespace
 
 const KernelSet &kernels_of(const KernelTable &table, const Operation &operation) {
@@ -44,14 +50,13 @@ Span span_of(const Operation &operation, const void *const *sources, void *const
     return span;
 }
 
-void run(const Kernel &kernel, std::size_t count, Span span) {
-    const std::size_t left = span.elements % kernel.step;
+void run(const Kernel &kernel, std::size_t count, const Span &whole) {
+    const std::size_t left = whole.elements % kernel.step;
+    // A copy of what was written a moment ago, in wider words, waits until all stores of the kernel before are done.
+    if (left == 0) return run_steps(kernel, count, whole);
+    Span span = whole;
     span.elements -= left;
-    if (span.elements > 0) {
-        if (MDIST_SANITIZED) announce(kernel, count, span);
-        kernel.run(span);
-    }
-    if (left == 0) return;
+    run_steps(kernel, count, span);
 
     alignas(kMaxStep) unsigned char padded[kFanIn][kMaxStep];
     alignas(kMaxStep) unsigned char result[kMaxStep];

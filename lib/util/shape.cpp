@@ -36,10 +36,6 @@ Shape Shape::with_first(uint64_t rows) const {
     return shape;
 }
 
-bool Shape::operator==(const Shape &other) const {
-    return rank == other.rank && std::equal(dims, dims + rank, other.dims);
-}
-
 std::string Shape::text() const {
     std::string out = "[";
     for (int32_t i = 0; i < rank; ++i) out += mdist::text(i == 0 ? "" : ", ", dims[i]);

@@ -20,7 +20,12 @@ struct Shape {
     uint64_t row_elements() const;
     Shape without_first() const;
     Shape with_first(uint64_t rows) const;
-    bool operator==(const Shape &other) const;
+    bool operator==(const Shape &other) const {
+        if (rank != other.rank) return false;
+        for (int32_t i = 0; i < rank; ++i)
+            if (dims[i] != other.dims[i]) return false;
+        return true;
+    }
     /// "[128, 784]"
     std::string text() const;
 };

@@ -48,7 +48,7 @@ void Loop::set(std::string_view path, ValuePointer value, int32_t aggregation) {
         leaf.check_count(replicas_);
         if (aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA) leaf.check_no_rows();
         if (aggregation == MDIST_AGGREGATION_SUM || aggregation == MDIST_AGGREGATION_MEAN)
-            check_reduces(*job_, op_of(aggregation), leaf);
+            check_reduces(*job_, job_->view(), op_of(aggregation), leaf);
     });
     check_like_initial(path, *value);
     const std::lock_guard lock(mutex_);
@@ -184,7 +184,7 @@ ValuePointer Loop::aggregate(const ValuePointer &value, int32_t aggregation) con
     switch (aggregation) {
         case MDIST_AGGREGATION_SUM:
         case MDIST_AGGREGATION_MEAN:
-            return reduce_values(*job_, asker.with("outputs, "), op_of(aggregation), {value}, {Target::here()})[0];
+            return reduce_values(*job_, asker.with("outputs, "), op_of(aggregation), {value.get()}, {Target::here()})[0];
         case MDIST_AGGREGATION_ONLY_FIRST_REPLICA:
             return first_value(*job_, asker.with("outputs of replica 0"), *value);
         default:

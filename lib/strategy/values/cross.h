@@ -6,6 +6,7 @@
 #include "comm/packs.h"
 #include "strategy/job/job.h"
 #include "strategy/values/value.h"
+#include "util/function_ref.h"
 
 #include <string>
 #include <span>
@@ -80,7 +81,11 @@ class Target {
 
 /// Reduces many values, each to its target, leaf by leaf. All leaves take one operation, or two if targets differ.
 std::vector<ValuePointer> reduce_values(Job &job, const Asker &asker, int32_t op,
-                                        const std::vector<ValuePointer> &values, const std::vector<Target> &targets);
+                                        const std::vector<const Value *> &values, const std::vector<Target> &targets);
+/// The same, but hands the results to `keep` as soon as they are there, which may be long before their elements are:
+/// those are there when this returns. If it throws, `keep` may have been called or not.
+void reduce_values(Job &job, const Asker &asker, int32_t op, const std::vector<const Value *> &values,
+                   const std::vector<Target> &targets, FunctionRef<void(std::vector<ValuePointer>)> keep);
 /// Reduces over axes of each leaf, to plain values.
 ValuePointer reduce_value_axes(Job &job, const Asker &asker, int32_t op, const Value &value,
                                const std::vector<int32_t> &axes);
@@ -88,12 +93,17 @@ ValuePointer reduce_value_axes(Job &job, const Asker &asker, int32_t op, const V
 /// other types and shapes.
 ValuePointer first_value(Job &job, const Asker &asker, const Value &value);
 /// Throws unless `op` accepts the leaf, as reduce_values() would.
-void check_reduces(const Job &job, int32_t op, const Value &leaf);
+void check_reduces(const Job &job, const View &view, int32_t op, const Value &leaf);
 /// Whether reducing it involves other workers. A value that is the same for all replicas reduces to itself.
 bool reduces_with_others(const Job &job, const Value &value, bool over_axes);
 /// Whether each replica has its own content. In a job with one replica per worker, this holds for plain values too, as
 /// in TensorFlow.
 bool differs_by_replica(const Job &job, const Value &leaf);
+/// The same for many leaves: `view` is that of the job.
+inline bool differs_by_replica(const Job &job, const View &view, const Value &leaf) {
+    return leaf.kind() == MDIST_VALUE_PER_REPLICA ||
+           (leaf.kind() == MDIST_VALUE_PLAIN && view.workers > 1 && job.has_one_each());
+}
 /// Throws INVALID_ARGUMENT unless a value that is the same for all reduces to itself without any communication, as in
 /// TensorFlow.
 void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas);

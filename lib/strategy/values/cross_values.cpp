@@ -4,7 +4,7 @@
 #include "device/transfer/transfer.h"
 #include "reduce/arithmetic.h"
 #include "strategy/values/cross.h"
-#include "strategy/values/results.h"
+#include "strategy/values/mirrored.h"
 #include "strategy/values/rows.h"
 #include "strategy/values/structure.h"
 #include "util/fnv.h"
@@ -18,10 +18,11 @@ namespace {
 
 /// A leaf of one of the values.
 struct Item {
-    const Value &leaf;
-    const std::string &path;
+    const Value *leaf;
+    const std::string *path;
     Target target;
     ValuePointer result; // nullptr until it is known
+    bool waits = false;  // for other replicas
 };
 
 ValuePointer placed(Job &job, const Tensor &tensor, Target target) {
@@ -46,13 +47,37 @@ ValuePointer reduce_rows(Job &job, const Asker &asker, int32_t op, const Value &
     return value_of_rows(*placed(job, all.indices, target), *placed(job, all.values, target));
 }
 
-/// Reduces rows, and leaves that need no other replica, at once. Checks the other leaves.
-Item item_of(Job &job, const Asker &asker, int32_t op, const Value &leaf, const std::string &path, Target target) {
-    leaf.check_count(job.view().replicas);
-    if (leaf.has_rows()) return {leaf, path, target, reduce_rows(job, asker, op, leaf, target)};
-    check_reduces(job, op, leaf);
-    if (differs_by_replica(job, leaf)) return {leaf, path, target, nullptr};
-    return {leaf, path, target, placed(job, leaf.tensors()[0], target)};
+/// Whether its result is made with other replicas, element by element, in every replica's memory.
+bool reduces_everywhere(const Job &job, const View &view, const Value &leaf, const Target &target) {
+    return target.is_everywhere() && !leaf.has_rows() && differs_by_replica(job, view, leaf);
+}
+
+/// What reduce_values() is asked, and with what it does it.
+struct Reduction {
+    Job &job;
+    const View view;
+    const Asker &asker;
+    const int32_t op;
+    MirroredReduction everywhere;
+};
+
+/// Reduces rows, and leaves that need no other replica, at once. Checks the other leaves, and begins with those that go
+/// everywhere.
+Item item_of(Reduction &all, const Value &value, const Value &leaf, std::size_t index, Target target) {
+    Job &job = all.job;
+    leaf.check_count(all.view.replicas);
+    Item item{&leaf, &leaf_path(value, index), target, nullptr};
+    if (leaf.has_rows()) {
+        item.result = reduce_rows(job, of_leaf(all.asker, value, index), all.op, leaf, target);
+        return item;
+    }
+    check_reduces(job, all.view, all.op, leaf);
+    item.waits = differs_by_replica(job, all.view, leaf);
+    if (!item.waits)
+        item.result = placed(job, leaf.tensors()[0], target);
+    else if (target.is_everywhere())
+        item.result = all.everywhere.add(leaf);
+    return item;
 }
 
 /// The asker for these leaves. All workers must have the same paths and shapes; the first few are named in words.
@@ -61,13 +86,13 @@ Asker asker_for(const Asker &asker, const char *where, const std::vector<Item *>
     std::string words = where;
     uint64_t detail = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
-        const Shape &shape = items[i]->leaf.tensors()[0].shape();
+        const Shape &shape = items[i]->leaf->tensors()[0].shape();
         if (i < kShown) {
             if (i != 0) words += "; ";
-            if (!items[i]->path.empty()) words += text('"', items[i]->path, "\" ");
+            if (!items[i]->path->empty()) words += text('"', *items[i]->path, "\" ");
             words += shape.text();
         }
-        detail = detail * 31 + fnv1a(items[i]->path) * 7 + static_cast<uint64_t>(shape.rank);
+        detail = detail * 31 + fnv1a(*items[i]->path) * 7 + static_cast<uint64_t>(shape.rank);
         for (int32_t dim = 0; dim < shape.rank; ++dim) detail = detail * 31 + shape.dims[dim];
     }
     if (items.size() > kShown) words += text("; and ", items.size() - kShown, " more");
@@ -76,36 +101,53 @@ Asker asker_for(const Asker &asker, const char *where, const std::vector<Item *>
     return named;
 }
 
-/// Reduces directly into every device's own results, on all replicas' threads if that is worth it.
-void reduce_everywhere(Job &job, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
-    if (items.empty()) return;
-    const std::size_t count = items.size();
-    const uint32_t locals = job.view().replicas;
-    std::vector<std::vector<Tensor>> results(count);
-    for (std::vector<Tensor> &tensors : results) tensors.reserve(locals);
-    std::vector<mdist_buffer_t> inputs(locals * count);
-    std::vector<mdist_buffer_t> outputs(locals * count);
-    for (uint32_t local = 0; local < locals; ++local) {
-        Results memory(job.place(local));
-        for (const Item *item : items) memory.expect(item->leaf.tensors()[local].bytes());
-        for (std::size_t b = 0; b < count; ++b) {
-            const Tensor &tensor = items[b]->leaf.tensors()[local];
-            results[b].push_back(memory.allocate(tensor.dtype(), tensor.shape(), tensor.bytes()));
-            inputs[local * count + b] = tensor.buffer();
-            outputs[local * count + b] = results[b].back().buffer();
-        }
-    }
-    all_reduce_own(job, asker_for(asker, "everywhere, ", items), op, inputs.data(), outputs.data(), count);
-    for (std::size_t b = 0; b < count; ++b) items[b]->result = Value::mirrored(std::move(results[b]));
+/// Those of the items that wait for other replicas, with their results everywhere or not.
+std::vector<Item *> waiting(std::vector<Item> &items, bool everywhere) {
+    std::vector<Item *> some;
+    for (Item &item : items)
+        if (item.waits && item.target.is_everywhere() == everywhere) some.push_back(&item);
+    return some;
+}
+
+/// Only other workers need the words and the hash.
+void finish_everywhere(Reduction &all, std::vector<Item> &items) {
+    if (all.everywhere.added() == 0) return;
+    const bool alone = all.job.workers() == nullptr;
+    all.everywhere.finish(alone ? all.asker : asker_for(all.asker, "everywhere, ", waiting(items, true)));
 }
 
 void reduce_to_devices(Job &job, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
     if (items.empty()) return;
     std::vector<std::span<const Tensor>> tensors;
-    for (const Item *item : items) tensors.push_back(item->leaf.tensors());
+    for (const Item *item : items) tensors.push_back(item->leaf->tensors());
     const std::vector<Tensor> results = reduce_many(job, asker_for(asker, "", items), op, tensors);
     for (std::size_t b = 0; b < items.size(); ++b)
         items[b]->result = Value::plain(brought_to(items[b]->target.device(), results[b]));
+}
+
+/// Announces the leaves that are reduced everywhere. Returns how many leaves there are in all.
+std::size_t announce_leaves(Reduction &all, const std::vector<const Value *> &values,
+                            const std::vector<Target> &targets) {
+    constexpr std::size_t kAhead = 8; // of many values, most are in no cache
+    std::size_t leaves = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (i + kAhead < values.size()) __builtin_prefetch(values[i + kAhead]->tensors().data());
+        visit_leaves(*values[i], [&](const Value &leaf, std::size_t) {
+            ++leaves;
+            if (reduces_everywhere(all.job, all.view, leaf, targets[i])) all.everywhere.expect(leaf);
+        });
+    }
+    return leaves;
+}
+
+/// Makes values of the items' results.
+std::vector<ValuePointer> results_of(const std::vector<const Value *> &values, std::vector<Item> &items) {
+    auto next = items.begin();
+    std::vector<ValuePointer> results;
+    results.reserve(values.size());
+    for (const Value *value : values)
+        results.push_back(map_leaves(*value, [&](const Value &, std::size_t) { return std::move((next++)->result); }));
+    return results;
 }
 
 } // namespace
@@ -123,9 +165,7 @@ void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor
 }
 
 bool differs_by_replica(const Job &job, const Value &leaf) {
-    const View view = job.view();
-    return leaf.kind() == MDIST_VALUE_PER_REPLICA ||
-           (leaf.kind() == MDIST_VALUE_PLAIN && view.workers > 1 && job.has_one_each());
+    return differs_by_replica(job, job.view(), leaf);
 }
 
 bool reduces_with_others(const Job &job, const Value &value, bool over_axes) {
@@ -137,28 +177,29 @@ bool reduces_with_others(const Job &job, const Value &value, bool over_axes) {
 }
 
 std::vector<ValuePointer> reduce_values(Job &job, const Asker &asker, int32_t op,
-                                        const std::vector<ValuePointer> &values, const std::vector<Target> &targets) {
+                                        const std::vector<const Value *> &values, const std::vector<Target> &targets) {
+    std::vector<ValuePointer> reduced;
+    reduce_values(job, asker, op, values, targets, [&](std::vector<ValuePointer> made) { reduced = std::move(made); });
+    return reduced;
+}
+
+void reduce_values(Job &job, const Asker &asker, int32_t op, const std::vector<const Value *> &values,
+                   const std::vector<Target> &targets, FunctionRef<void(std::vector<ValuePointer>)> keep) {
     check_op(op);
+    const View view = job.view();
+    Reduction all{job, view, asker, op, {job, view, asker, op}};
     std::vector<Item> items;
-    items.reserve(values.size());
+    items.reserve(announce_leaves(all, values, targets));
     for (std::size_t i = 0; i < values.size(); ++i)
         visit_leaves(*values[i], [&](const Value &leaf, std::size_t index) {
-            items.push_back(
-                item_of(job, of_leaf(asker, *values[i], index), op, leaf, leaf_path(*values[i], index), targets[i]));
+            items.push_back(item_of(all, *values[i], leaf, index, targets[i]));
         });
-    std::vector<Item *> everywhere;
-    std::vector<Item *> to_one;
-    for (Item &item : items)
-        if (!item.result) (item.target.is_everywhere() ? everywhere : to_one).push_back(&item);
-    reduce_everywhere(job, asker, op, everywhere);
+    const std::vector<Item *> to_one = waiting(items, false);
+    if (to_one.empty()) keep(results_of(values, items)); // while the replicas' threads reduce
+    finish_everywhere(all, items);
+    if (to_one.empty()) return;
     reduce_to_devices(job, asker, op, to_one);
-
-    auto next = items.begin();
-    std::vector<ValuePointer> reduced;
-    reduced.reserve(values.size());
-    for (const ValuePointer &value : values)
-        reduced.push_back(map_leaves(*value, [&](const Value &, std::size_t) { return std::move((next++)->result); }));
-    return reduced;
+    keep(results_of(values, items));
 }
 
 ValuePointer reduce_value_axes(Job &job, const Asker &asker, int32_t op, const Value &value,
@@ -176,10 +217,11 @@ ValuePointer reduce_value_axes(Job &job, const Asker &asker, int32_t op, const V
     });
 }
 
-void check_reduces(const Job &job, int32_t op, const Value &leaf) {
+void check_reduces(const Job &job, const View &view, int32_t op, const Value &leaf) {
     const Tensor &first = leaf.tensors()[0];
     if (leaf.has_rows()) return check_rows_op(op, first.dtype());
-    if (!differs_by_replica(job, leaf)) return require_reduces_to_itself(op, leaf.kind(), first, job.replica_count());
+    if (!differs_by_replica(job, view, leaf))
+        return require_reduces_to_itself(op, leaf.kind(), first, job.replica_count());
     require_alike(leaf.tensors());
     check_op_takes(op, first.dtype());
 }

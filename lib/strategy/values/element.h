@@ -16,10 +16,7 @@ class ValueRoom final : public Room {
   public:
     char *of(uint64_t bytes) override;
     /// Returns the record as a value. Its bytes must be in the memory that was offered last.
-    ValuePointer value() && {
-        void *const data = memory_.get();
-        return Value::plain(Tensor::view(data, MDIST_UINT8, Shape().with_first(bytes_), std::move(memory_)));
-    }
+    ValuePointer value() && { return std::make_shared<Value>(std::move(memory_), bytes_); }
 
   private:
     Memory memory_;

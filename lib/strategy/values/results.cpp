@@ -6,18 +6,24 @@
 namespace mdist {
 
 Tensor Results::allocate(int32_t dtype, const Shape &shape, std::size_t bytes) {
+    if (!shares(bytes) || bytes == 0) return Tensor::allocate(device_, dtype, shape);
+    void *const data = share_of(bytes);
+    return Tensor::view(data, dtype, shape, pieces_.back(), place_);
+}
+
+/// Memory in the last piece, which is a new one if the bytes do not fit any more.
+void *Results::share_of(std::size_t bytes) {
     const std::size_t share = padded(bytes);
-    if (!shares(bytes) || share == 0) return Tensor::allocate(device_, dtype, shape);
     if (share > left_) {
-        left_ = std::max(std::min(expected_, kPiece), share);
-        piece_ = device_.allocate(left_);
-        next_ = static_cast<char *>(piece_.get());
+        const std::size_t bytes_of_piece = std::max(std::min(expected_, kPiece), share);
+        next_ = static_cast<char *>(pieces_.emplace_back(device_.allocate(bytes_of_piece)).get());
+        left_ = bytes_of_piece;
     }
-    Tensor tensor = Tensor::view(next_, dtype, shape, piece_, device_.place());
+    void *const data = next_;
     next_ += share;
     left_ -= share;
     expected_ -= std::min(expected_, share);
-    return tensor;
+    return data;
 }
 
 } // namespace mdist

@@ -5,6 +5,7 @@
 #include "util/text.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace mdist {
@@ -17,11 +18,13 @@ Value::Value(mdist_value_kind_t kind, std::vector<Tensor> tensors, std::vector<T
         several_ = std::move(tensors);
 }
 
-Value::Value(Tensor tensor) : kind_(MDIST_VALUE_PLAIN), count_(1), only_(std::move(tensor)) {}
+Value::Value(Tensor &&tensor) : kind_(MDIST_VALUE_PLAIN), count_(1), only_(std::move(tensor)) {}
 
 Value::Value(std::vector<Leaf> leaves) : kind_(MDIST_VALUE_STRUCTURE), leaves_(std::move(leaves)) {}
 
-Value::~Value() = default;
+Value::~Value() {
+    std::destroy_n(placed_, placed_ != nullptr ? count_ : 0);
+}
 
 std::shared_ptr<Value> Value::plain(Tensor tensor) {
     return std::make_shared<Value>(std::move(tensor));

@@ -30,7 +30,9 @@ class Value {
     /// The leaves of a structure, in the order of their paths.
     const std::vector<Leaf> &leaves() const { return leaves_; }
     /// Empty for a structure.
-    std::span<const Tensor> tensors() const { return {several_.empty() ? &only_ : several_.data(), count_}; }
+    std::span<const Tensor> tensors() const {
+        return {placed_ != nullptr ? placed_ : several_.empty() ? &only_ : several_.data(), count_};
+    }
     /// What local replica `local` sees: its own tensor, or the only one. Throws INVALID_ARGUMENT for a structure.
     const Tensor &tensor_for(uint32_t local) const {
         if (is_structure()) throw refused("the value");
@@ -55,8 +57,13 @@ class Value {
 
     /// With `indices`, it has rows of larger tensors, which value_of_rows() has checked (rows.h).
     Value(mdist_value_kind_t kind, std::vector<Tensor> tensors, std::vector<Tensor> indices = {});
+    /// Several whole tensors that were made in memory which outlives the value. It destroys them.
+    Value(mdist_value_kind_t kind, Tensor *placed, std::size_t count);
     /// A plain value.
-    explicit Value(Tensor tensor);
+    explicit Value(Tensor &&tensor);
+    /// The same, of uint8 [bytes] in the host's memory. The tensor is made where it stays: to write a tensor and copy
+    /// it at once takes longer than all else about a small record.
+    Value(Memory &&memory, uint64_t bytes);
     /// structure_of() has checked the leaves.
     explicit Value(std::vector<Leaf> leaves);
     ~Value();
@@ -66,10 +73,11 @@ class Value {
   private:
     mdist_value_kind_t kind_;
     std::size_t count_ = 0;       // tensors
-    Tensor only_;                 // if there is one
-    std::vector<Tensor> several_; // if there are more
+    Tensor *placed_ = nullptr;    // where they lie, if they were placed
+    std::vector<Tensor> several_; // if there are more than one otherwise
     std::vector<Leaf> leaves_;
     std::vector<Tensor> indices_; // of rows; empty if the tensors are whole
+    Tensor only_;                 // if there is one
 };
 
 /// "per-replica"
@@ -81,6 +89,12 @@ struct Leaf {
     std::string path;
     ValuePointer value;
 };
+
+inline Value::Value(mdist_value_kind_t kind, Tensor *placed, std::size_t count)
+    : kind_(kind), count_(count), placed_(placed) {}
+
+inline Value::Value(Memory &&memory, uint64_t bytes)
+    : kind_(MDIST_VALUE_PLAIN), count_(1), only_(std::move(memory), bytes) {}
 
 /// "a", "b.0" and 3 more
 std::string leaves_text(const std::vector<Leaf> &leaves);
