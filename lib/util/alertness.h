@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Alertness: learns whether it pays to stay awake at the begin of a wait for something from outside, such as a message.
 //
-// Sleeping and being woken costs tens of microseconds. Staying awake saves that if what the wait is for comes soon, and if
-// nobody else needs the core. Neither is known beforehand: other processes and other containers share the cores. So a wait
-// that stays awake offers its core to others between two looks, and the kernel counts whether one took it. A wait that lost
-// its core, or stayed awake for nothing, makes later waits sleep at once (doubt.h).
+// Sleeping and being woken costs tens of microseconds, and the kernel often wakes a thread beside another one while a core
+// is idle. Staying awake saves that if what the wait is for comes soon, and if nobody else needs the core. Neither is known
+// beforehand: other processes and other containers share the cores. So a wait that stays awake gives its core away between
+// two looks, and measures how long the core was away. Others who wait for messages, too, give it back after microseconds.
+// Whoever computes keeps it for a time slice.
+//
+// What such waits have saved and lost is an account. A wait that found something adds what a sleep costs. One that lost its
+// core for long, or stayed awake for nothing, takes off what that cost. While the account is below 0, waits sleep at once,
+// and each of them makes a little good.
 #pragma once
 
-#include "util/doubt.h"
+#include "util/clock.h"
 #include "util/function_ref.h"
 
 #include <cstdint>
@@ -17,13 +22,13 @@ namespace mdist {
 /// One thread at a time.
 class Alertness {
   public:
-    /// Returns how often others have had this thread's core while it wanted to go on.
-    using Displaced = long (*)();
-    static long times_displaced();
+    /// Gives the core to other threads for a moment.
+    using GiveAway = void (*)();
+    static void give_core_away();
 
-    /// Waits stay awake for `awake_ns` at most. 0: never.
-    explicit Alertness(uint64_t awake_ns, Displaced displaced = times_displaced)
-        : awake_ns_(awake_ns), displaced_(displaced) {}
+    /// Waits stay awake for `awake_ns` at most, without the time that others have the core. 0: never.
+    explicit Alertness(uint64_t awake_ns, const Clock &clock = monotonic_clock(), GiveAway give_away = give_core_away)
+        : awake_ns_(awake_ns), clock_(clock), give_away_(give_away) {}
 
     /// Calls ready() until it returns true, as long as it pays, and for `timeout_ns` at most. Returns what it returned. If
     /// that is false, the caller sleeps.
@@ -31,8 +36,11 @@ class Alertness {
 
   private:
     const uint64_t awake_ns_;
-    const Displaced displaced_;
-    Doubt doubt_;
+    const Clock &clock_;
+    const GiveAway give_away_;
+    bool rests();
+
+    int64_t saved_ns_ = 0; // what waits that stayed awake have saved, less what they have lost; below 0, waits sleep at once
 };
 
 } // namespace mdist

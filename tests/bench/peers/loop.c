@@ -14,6 +14,8 @@ static const double kTrialSeconds = 5e-3;
 static const double kBatchSeconds = 1e-4;
 static const double kLongSeconds = 0.5; // if an operation takes this long, one sample is enough
 
+static unsigned long calls; // of all_reduce, so far
+
 typedef struct run {
     const contestant_t *who;
     float *input;
@@ -48,10 +50,14 @@ void *allocate_ordinary(void *state, size_t bytes) {
     return posix_memalign(&memory, 4096, bytes) == 0 ? memory : NULL;
 }
 
-static double now(void) {
+static double clock_now(clockid_t clock) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static double now(void) {
+    return clock_now(CLOCK_MONOTONIC);
 }
 
 static int compare(const void *left, const void *right) {
@@ -62,6 +68,7 @@ static int compare(const void *left, const void *right) {
 
 /// Returns the seconds per operation of a batch.
 static double timed(const run_t *run, unsigned batch) {
+    calls += batch;
     const double start = now();
     for (unsigned i = 0; i < batch; ++i) run->who->all_reduce(run->who->state, run->input, run->output, run->elements);
     return (now() - start) / batch;
@@ -101,11 +108,15 @@ static double measure(const run_t *run, double seconds) {
     const int least = each > kLongSeconds ? 1 : kLeastSamples;
     const int count = (int)clamp(seconds / (each * batch), least, kMostSamples);
     double samples[kMostSamples];
+    const double used = clock_now(CLOCK_PROCESS_CPUTIME_ID);
     for (int i = 0; i < count; ++i) samples[i] = timed(run, batch);
+    const double each_used = (clock_now(CLOCK_PROCESS_CPUTIME_ID) - used) / (batch * (unsigned)count);
+    const double most_used = run->who->largest(run->who->state, each_used);
     qsort(samples, (size_t)count, sizeof *samples, compare);
     const double median = run->who->largest(run->who->state, samples[count / 2]);
     if (run->who->rank == 0) {
-        printf("bytes=%zu ns=%.1f samples=%d wrong=%.0f\n", run->elements * sizeof(float), median * 1e9, count, wrong);
+        printf("bytes=%zu ns=%.1f samples=%d wrong=%.0f cpu_ns=%.1f calls=%lu\n", run->elements * sizeof(float),
+               median * 1e9, count, wrong, most_used * 1e9, calls);
         fflush(stdout);
     }
     return wrong;
