@@ -205,7 +205,8 @@ typedef void (*mdist_work_done_fn)(mdist_status_t status, void *user_data);
  * - With several workers: on a thread of the library, or as with one.
  * - Always before the step of the replica that started the operation has ended, also if the step fails, is aborted, or
  *   if the work is destroyed. So it is called exactly once, unless this call fails.
- * - It may come after mdist_work_wait has returned. The replica's handle is valid in it.
+ * - It may come after mdist_work_wait has returned. In a step of mdist_run, the replica's handle is valid in it, for
+ *   mdist_replica_id, mdist_replica_local_index and mdist_replica_count.
  *
  * On GPUs the operation is over when all of its work has been given to the GPUs. Call mdist_work_test before the
  * replica's stream uses the results.

@@ -39,7 +39,7 @@ std::shared_ptr<Strategy> make_strategy(const Config &settings) {
     try {
         return std::make_shared<Strategy>(settings);
     } catch (...) {
-        log::set_level(before);
+        log::replace_level(level, before); // unless somebody else has set it meanwhile
         throw;
     }
 }
@@ -132,7 +132,12 @@ mdist_status_t mdist_map(mdist_strategy_t *strategy, uint64_t count, mdist_eleme
         if (function == nullptr) throw invalid("function is NULL");
         need_array(results, result_count, "results");
         const uint64_t timeout_ns = timeout_of(options);
+        struct Retirement {
+            Replica &replica;
+            ~Retirement() { retire_handle(replica); }
+        };
         const auto call = [&](Replica &replica, uint64_t element) {
+            const Retirement retirement{replica}; // the handle is of this element only
             return call_with_handle(
                 *pinned, replica, [&] { return text("the function of element ", element); },
                 [&](mdist_replica_t *handle) { return function(handle, element, user_data); });

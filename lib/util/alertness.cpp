@@ -12,6 +12,8 @@ namespace {
 constexpr uint64_t kTakenNs = 500'000;
 /// So it is if it has been away for this long in one wait.
 constexpr uint64_t kMostAwayNs = 2'000'000;
+/// The most that one wait can lose: some time slices. A process that was stopped for longer learns nothing from that.
+constexpr uint64_t kMostLostNs = 40'000'000;
 /// What a wait saves that found something: a sleep, a wake, and often a core that is idle meanwhile.
 constexpr int64_t kSavedNs = 30'000;
 /// What waits have saved counts up to here: enough for one loss now and then.
@@ -39,7 +41,7 @@ bool Alertness::look(uint64_t timeout_ns, FunctionRef<bool()> ready) {
         from = back;
     }
     if (taken)
-        saved_ns_ -= static_cast<int64_t>(away);
+        saved_ns_ -= static_cast<int64_t>(std::min(away, kMostLostNs));
     else if (found)
         saved_ns_ = std::min(saved_ns_ + kSavedNs, kMostSavedNs);
     else if (awake >= awake_ns_)

@@ -34,12 +34,15 @@ class Alertness {
     /// that is false, the caller sleeps.
     bool look(uint64_t timeout_ns, FunctionRef<bool()> ready);
 
+    /// Whether waits that stayed awake have lost more than they saved.
+    bool doubts() const { return saved_ns_ < 0; }
+
   private:
     const uint64_t awake_ns_;
     const Clock &clock_;
-    const GiveAway give_away_;
     bool rests();
 
+    const GiveAway give_away_;
     int64_t saved_ns_ = 0; // what waits that stayed awake have saved, less what they have lost; below 0, waits sleep at once
 };
 

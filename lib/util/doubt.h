@@ -20,6 +20,8 @@ class Doubt {
         resting_.store(left - 1, std::memory_order_relaxed);
         return true;
     }
+    /// Whether waits that stayed awake did not pay lately.
+    bool any() const noexcept { return level_.load(std::memory_order_relaxed) != 0; }
     /// Says whether a wait that stayed awake did well to.
     void learn(bool paid) noexcept {
         const uint32_t level = level_.load(std::memory_order_relaxed);

@@ -127,6 +127,11 @@ void set_level(mdist_log_level_t level) {
     current_level.store(level, std::memory_order_relaxed);
 }
 
+void replace_level(mdist_log_level_t old, mdist_log_level_t level) noexcept {
+    int expected = old;
+    current_level.compare_exchange_strong(expected, level);
+}
+
 void set_sink(mdist_log_fn sink, void *user_data, mdist_free_fn free_user_data) {
     Sink next{sink, user_data, free_user_data};
     if (inside_sink) {

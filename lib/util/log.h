@@ -38,6 +38,8 @@ inline bool enabled(mdist_log_level_t wanted) {
 /// this call throws.
 void set_sink(mdist_log_fn sink, void *user_data, mdist_free_fn free_user_data);
 void set_level(mdist_log_level_t level);
+/// Sets the level if it is still `old`.
+void replace_level(mdist_log_level_t old, mdist_log_level_t level) noexcept;
 
 /// Writes one message. Control characters become spaces, so that a message is one line.
 void write(mdist_log_level_t level, std::string_view message);

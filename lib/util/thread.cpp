@@ -11,6 +11,16 @@
 namespace mdist {
 namespace {
 
+/// Of the calling thread.
+struct Turns {
+    bool are_short = false;
+    uint64_t usual_ns = 0;
+};
+thread_local Turns turns;
+
+/// The shortest turn that the kernel accepts; its default is some milliseconds.
+constexpr uint64_t kShortTurnNs = 100'000;
+
 /// The kernel's sched_attr, as of Linux 3.14. <linux/sched/types.h> contradicts the C library's headers.
 struct SchedulingAttributes {
     uint32_t size;
@@ -22,6 +32,17 @@ struct SchedulingAttributes {
     uint64_t deadline;
     uint64_t period;
 };
+
+/// Asks the kernel for turns of that length, and returns their length before. 0: the kernel's default, or unknown.
+uint64_t change_turns(uint64_t ns) noexcept {
+    SchedulingAttributes attributes = {};
+    attributes.size = sizeof attributes;
+    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return 0;
+    if (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH) return 0;
+    const uint64_t before_ns = std::exchange(attributes.runtime, ns);
+    syscall(SYS_sched_setattr, 0, &attributes, 0);
+    return before_ns;
+}
 
 } // namespace
 
@@ -37,15 +58,12 @@ SignalsBlocked::~SignalsBlocked() {
 }
 
 void prefer_short_turns() noexcept {
-    thread_local bool asked = false;
-    if (std::exchange(asked, true)) return;
-    constexpr uint64_t kTurnNs = 100'000; // the shortest that the kernel accepts; its default is some milliseconds
-    SchedulingAttributes attributes = {};
-    attributes.size = sizeof attributes;
-    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-    if (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH) return;
-    attributes.runtime = kTurnNs;
-    syscall(SYS_sched_setattr, 0, &attributes, 0);
+    if (std::exchange(turns.are_short, true)) return;
+    turns.usual_ns = change_turns(kShortTurnNs);
+}
+
+void take_usual_turns() noexcept {
+    if (std::exchange(turns.are_short, false)) change_turns(turns.usual_ns);
 }
 
 int start_thread(pthread_t *thread, void *(*function)(void *), void *argument, const char *name) noexcept {

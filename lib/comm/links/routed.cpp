@@ -81,7 +81,7 @@ bool Routed::stirs() {
 }
 
 void Routed::poll_all(uint64_t timeout_ns) {
-    if (timeout_ns != 0) prefer_short_turns();
+    if (alertness_.doubts()) prefer_short_turns();
     descriptors_.clear();
     begins_.clear();
     for (Pollable *const link : pollables_) {

@@ -122,6 +122,7 @@ void Tcp::wait(uint64_t timeout_ns) {
     const uint64_t start = monotonic_clock().now_ns();
     if (!alertness_.look(timeout_ns, [this] { return ready_within(0); })) {
         const uint64_t waited = monotonic_clock().now_ns() - start;
+        if (alertness_.doubts()) prefer_short_turns();
         ready_within(timeout_ns - std::min(timeout_ns, waited));
     }
     end_wait(watched_.data());
@@ -171,7 +172,6 @@ bool Tcp::watch() {
 }
 
 bool Tcp::ready_within(uint64_t timeout_ns) {
-    if (timeout_ns != 0) prefer_short_turns();
     constexpr uint64_t kSecond = 1'000'000'000;
     const timespec timeout = {static_cast<time_t>(timeout_ns / kSecond), static_cast<long>(timeout_ns % kSecond)};
     return ppoll(watched_.data(), watched_.size(), &timeout, nullptr) > 0;

@@ -164,7 +164,7 @@ void ShmBell::sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> read
 }
 
 void ShmBell::await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<void()> keep_going) {
-    prefer_short_turns(); // beside busy programs, it must get its core back when the mate has come
+    if (doubt_.any()) prefer_short_turns(); // beside busy programs, it must get its core back when the mate has come
     if (look(ready)) return;
     const std::vector<uint32_t> ranks{rank};
     const auto stirs = [&] { return ready() || closed(rank); };

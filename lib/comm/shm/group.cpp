@@ -102,7 +102,7 @@ void ShmGroup::reduce_large(const OperationHeader &mine, const Call *const *call
     ShmPlaces places;
     if (may_be_direct && places.read(*mates_, *calls[0], spans, payloads_)) {
         const Call &call = *calls[0];
-        const uint64_t written = reuse_.note(call.outputs[0].data, bytes_of(call.outputs, call.buffer_count));
+        const uint64_t written = reuse_.note(call.outputs[0].data, own * bytes_of(call.outputs, call.buffer_count));
         return reduce_direct(steps_, places, calls, own, way_.writing(written), keep_going);
     }
     for (const int32_t dtype : dtypes_of(*calls[0]))

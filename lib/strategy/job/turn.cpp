@@ -4,6 +4,7 @@
 #include "strategy/job/context.h"
 #include "strategy/job/job.h"
 #include "util/text.h"
+#include "util/thread.h"
 
 namespace mdist {
 
@@ -25,6 +26,7 @@ Turn::Turn(Job &job, const char *function, const char *instead, bool serves) : j
 }
 
 Turn::~Turn() {
+    take_usual_turns();
     if (!taken_) return;
     job_.busy_ = false;
     if (job_.closed_) job_.stop_if_free();
