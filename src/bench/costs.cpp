@@ -13,7 +13,7 @@ namespace mdist {
 namespace {
 
 constexpr double kSinglesGoal = 0.2; // at least five times as fast
-constexpr double kWholeGoal = 1.5;
+constexpr double kWholeGoal = 1.3;
 constexpr double kAssignGoal = 1.3;
 constexpr std::size_t kValues = 1000;
 constexpr std::size_t kValueBytes = 4096;
