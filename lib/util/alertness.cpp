@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/alertness.h"
 
-#include <algorithm>
-
 #include <sched.h>
 
 namespace mdist {
@@ -12,14 +10,8 @@ namespace {
 constexpr uint64_t kTakenNs = 500'000;
 /// So it is if it has been away for this long in one wait.
 constexpr uint64_t kMostAwayNs = 2'000'000;
-/// The most that one wait can lose: some time slices. A process that was stopped for longer learns nothing from that.
-constexpr uint64_t kMostLostNs = 40'000'000;
 /// What a wait saves that found something: a sleep, a wake, and often a core that is idle meanwhile.
-constexpr int64_t kSavedNs = 30'000;
-/// What waits have saved counts up to here: enough for one loss now and then.
-constexpr int64_t kMostSavedNs = 3'000'000;
-/// How much of a loss a wait that sleeps makes good. So losses cost no wait more than this, on average.
-constexpr int64_t kMadeGoodNs = 2000;
+constexpr uint64_t kSavedNs = 30'000;
 
 } // namespace
 
@@ -28,7 +20,7 @@ void Alertness::give_core_away() {
 }
 
 bool Alertness::look(uint64_t timeout_ns, FunctionRef<bool()> ready) {
-    if (awake_ns_ == 0 || rests()) return false;
+    if (awake_ns_ == 0 || account_.rests()) return false;
     uint64_t awake = 0, away = 0, from = clock_.now_ns();
     bool found = false, taken = false;
     while (!(found = ready()) && !taken && awake < awake_ns_ && awake + away < timeout_ns) {
@@ -41,19 +33,12 @@ bool Alertness::look(uint64_t timeout_ns, FunctionRef<bool()> ready) {
         from = back;
     }
     if (taken)
-        saved_ns_ -= static_cast<int64_t>(std::min(away, kMostLostNs));
+        account_.lose(away);
     else if (found)
-        saved_ns_ = std::min(saved_ns_ + kSavedNs, kMostSavedNs);
+        account_.save(kSavedNs);
     else if (awake >= awake_ns_)
-        saved_ns_ -= static_cast<int64_t>(awake);
+        account_.lose(awake);
     return found;
-}
-
-/// Whether this wait should sleep at once.
-bool Alertness::rests() {
-    if (saved_ns_ >= 0) return false;
-    saved_ns_ += kMadeGoodNs;
-    return true;
 }
 
 } // namespace mdist

@@ -7,11 +7,12 @@
 // two looks, and measures how long the core was away. Others who wait for messages, too, give it back after microseconds.
 // Whoever computes keeps it for a time slice.
 //
-// What such waits have saved and lost is an account. A wait that found something adds what a sleep costs. One that lost its
-// core for long, or stayed awake for nothing, takes off what that cost. While the account is below 0, waits sleep at once,
-// and each of them makes a little good.
+// What such waits have saved and lost is an account (account.h). A wait that found something adds what a sleep costs. One
+// that lost its core for long, or stayed awake for nothing, takes off what that cost. While the account is overdrawn,
+// waits sleep at once.
 #pragma once
 
+#include "util/account.h"
 #include "util/clock.h"
 #include "util/function_ref.h"
 
@@ -35,15 +36,13 @@ class Alertness {
     bool look(uint64_t timeout_ns, FunctionRef<bool()> ready);
 
     /// Whether waits that stayed awake have lost more than they saved.
-    bool doubts() const { return saved_ns_ < 0; }
+    bool doubts() const { return account_.overdrawn(); }
 
   private:
     const uint64_t awake_ns_;
     const Clock &clock_;
-    bool rests();
-
     const GiveAway give_away_;
-    int64_t saved_ns_ = 0; // what waits that stayed awake have saved, less what they have lost; below 0, waits sleep at once
+    Account account_; // of staying awake
 };
 
 } // namespace mdist

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/event_count.h"
 
+#include "util/account.h"
 #include "util/clock.h"
 #include "util/spin.h"
 
@@ -18,29 +19,20 @@
 namespace mdist {
 namespace {
 
-struct AfterWake {
-    /// This thread has just woken others, or was woken. They may be waiting for its very core: the kernel likes to put a
-    /// woken thread where its waker runs.
-    bool shares_core = false;
-    uint64_t owed_ns = 0; // what giving the core away has cost and not yet saved
-};
-thread_local AfterWake after_wake;
+/// This thread has just woken others, or was woken. They may be waiting for its very core: the kernel likes to put a
+/// woken thread where its waker runs.
+thread_local bool shares_core = false;
+thread_local Account yields; // of giving the core away
 
 /// After a wake, gives the core away once. If somebody computes on that core, this costs a time slice. Later waits then
-/// keep theirs until they have made that good.
+/// keep their core until they have made that good.
 void give_core_after_wake() noexcept {
     constexpr uint64_t kLongNs = 500'000;
-    constexpr uint64_t kMostOwedNs = 20'000'000;
-    constexpr uint64_t kPaidNs = 2000; // back by a wait that keeps its core
-    if (!std::exchange(after_wake.shares_core, false)) return;
-    if (after_wake.owed_ns != 0) {
-        after_wake.owed_ns -= std::min(after_wake.owed_ns, kPaidNs);
-        return;
-    }
+    if (!std::exchange(shares_core, false) || yields.rests()) return;
     const uint64_t start = monotonic_clock().now_ns();
     sched_yield();
     const uint64_t away_ns = monotonic_clock().now_ns() - start;
-    if (away_ns >= kLongNs) after_wake.owed_ns = std::min(away_ns, kMostOwedNs);
+    if (away_ns >= kLongNs) yields.lose(away_ns);
 }
 
 } // namespace
@@ -94,13 +86,13 @@ bool EventCount::sleep(uint32_t seen, uint64_t timeout_ns) const noexcept {
         }
     }
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
-    after_wake.shares_core = true;
+    shares_core = true;
     return changed;
 }
 
 void EventCount::wake() noexcept {
     syscall(SYS_futex, &value_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-    after_wake.shares_core = true;
+    shares_core = true;
 }
 
 } // namespace mdist

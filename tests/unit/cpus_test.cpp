@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which CPUs share their last cache, from files like those of the system. And a wait's memory of what paid.
+// Which CPUs share their last cache, from files like those of the system. And what waits remember of what paid.
+#include "util/account.h"
 #include "util/cpus.h"
 #include "util/doubt.h"
 
@@ -101,12 +102,35 @@ void waits_that_do_not_pay_are_tried_half_as_often_each_time(void **) {
     assert_int_equal(rests_of(doubt), 1);
 }
 
+int rests_of(Account &account) {
+    int rests = 0;
+    while (account.rests()) ++rests;
+    return rests;
+}
+
+void a_loss_is_made_good_by_doing_without(void **) {
+    Account account;
+    assert_int_equal(rests_of(account), 0);
+    account.lose(1'000'000);
+    assert_true(account.overdrawn());
+    assert_int_equal(rests_of(account), 500); // at 2 us each
+    assert_false(account.overdrawn());
+    account.lose(1'000'000'000'000); // a process that was stopped: counts 40 ms
+    assert_int_equal(rests_of(account), 20000);
+    for (int i = 0; i < 1000; ++i) account.save(30'000); // counts up to 3 ms
+    account.lose(3'000'000);
+    assert_int_equal(rests_of(account), 0);
+    account.lose(2000);
+    assert_int_equal(rests_of(account), 1);
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {cmocka_unit_test(the_last_cache_decides),
                                 cmocka_unit_test(lists_hold_single_numbers_and_ranges),
                                 cmocka_unit_test(what_the_system_does_not_say_is_no),
-                                cmocka_unit_test(waits_that_do_not_pay_are_tried_half_as_often_each_time)};
+                                cmocka_unit_test(waits_that_do_not_pay_are_tried_half_as_often_each_time),
+                                cmocka_unit_test(a_loss_is_made_good_by_doing_without)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Account: what a habit has saved and lost, in ns. While the losses exceed the savings, the thread does without the
+// habit, and makes a little good each time. So over many times it loses no more than that for each, and it tries again
+// when that is earned. One thread at a time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace mdist {
+
+class Account {
+  public:
+    bool overdrawn() const { return saved_ns_ < 0; }
+    /// Whether to do without the habit this time. That makes kMadeGoodNs good.
+    bool rests() {
+        if (!overdrawn()) return false;
+        saved_ns_ += kMadeGoodNs;
+        return true;
+    }
+    void save(uint64_t ns) { saved_ns_ = std::min(saved_ns_ + bounded(ns), kMostSavedNs); }
+    void lose(uint64_t ns) { saved_ns_ -= bounded(ns); }
+
+  private:
+    static constexpr int64_t kMadeGoodNs = 2000;
+    /// Enough for one loss now and then.
+    static constexpr int64_t kMostSavedNs = 3'000'000;
+    /// The most that counts at once: some time slices. A process that was stopped for longer learns nothing from that.
+    static constexpr uint64_t kMostNs = 40'000'000;
+
+    static int64_t bounded(uint64_t ns) { return static_cast<int64_t>(std::min(ns, kMostNs)); }
+
+    int64_t saved_ns_ = 0; // less what was lost
+};
+
+} // namespace mdist
