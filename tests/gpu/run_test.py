@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/gpu/run on programs that do what programs do on a broken card, and on a driver that hangs: whatever one of them does, the others still run,
-and the end says what happened to each.
+"""tests/gpu/run on programs that do what programs do on a broken card, and on a driver that hangs. Whatever one of them
+does, the others still run, and the end says what happened to each.
 
 run_test.py
 """
@@ -18,7 +18,7 @@ PROGRAMS = {
     "gpu_bandwidth": "echo 'a word'; exit 1",
     "gpu_collectives": "echo 'skip gpu there is none'; exit 77",
     "gpu_step": "for i in 1 2 3 4 5 6; do echo \"ok $i\"; done",
-    "gpu_replicas": "echo 'not ok third a reason'; exit 1",
+    "gpu_replicas": "echo 'ended with errors'; echo 'not ok third a reason'; exit 1",
     "gpu_several": "echo 'skip several this machine has 1'; exit 78",
 }
 WANTED = [
