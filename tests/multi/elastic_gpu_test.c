@@ -130,11 +130,11 @@ static void expect_worker(const Job *job, uint32_t number, const char *said, int
 }
 
 /// The others end with the result, and worker 1 with this.
-static void lose_the_card_of_worker_1(const char *fault, const char *said) {
+static void lose_the_card_of_worker_1(const char *devices, const char *fault, const char *said) {
     Job job;
     begin(&job, 3, 1, "1", "tcp");
     for (uint32_t i = 0; i < 3; ++i) {
-        use_cards(cards[1], i == 1 ? fault : "");
+        use_cards(devices, i == 1 ? fault : "");
         start(&job, NULL);
     }
     finish(&job);
@@ -143,15 +143,18 @@ static void lose_the_card_of_worker_1(const char *fault, const char *said) {
 
 static void a_card_is_lost_with_its_worker(void **state) {
     (void)state;
-    lose_the_card_of_worker_1("fail=reduce@20:fatal", "failed mdist_regroup: MDIST_ERR_DEVICE gpu_fatal");
-    lose_the_card_of_worker_1("fail=job@600:fatal", "failed mdist_regroup: MDIST_ERR_DEVICE gpu_fatal");
+    static const char lost[] = "failed mdist_regroup: MDIST_ERR_DEVICE gpu_fatal";
+    lose_the_card_of_worker_1(cards[1], "fail=reduce@20:fatal", lost);
+    lose_the_card_of_worker_1(cards[1], "fail=job@600:fatal", lost);
+    // What fails is no call for a card of this worker.
+    lose_the_card_of_worker_1("gpu:1", "fail=allocate_pinned@2:fatal", lost);
 }
 
 /// The wait for what the card was given has a deadline.
 static void a_card_that_hangs_is_lost_with_its_worker(void **state) {
     (void)state;
     setenv("MDIST_COMMUNICATION_TIMEOUT", "5s", 1);
-    lose_the_card_of_worker_1("hang=job@600", "failed mdist_regroup: MDIST_ERR_TIMEOUT gpu_timeout");
+    lose_the_card_of_worker_1(cards[1], "hang=job@600", "failed mdist_regroup: MDIST_ERR_TIMEOUT gpu_timeout");
     unsetenv("MDIST_COMMUNICATION_TIMEOUT");
 }
 

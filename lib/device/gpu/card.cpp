@@ -15,6 +15,18 @@ std::atomic<int> fatal_error{0};
 
 } // namespace
 
+Failure gpu_failure(const mdist_gpu_api &api, int error, const std::string &what) {
+    const int kind = api.kind(error);
+    int none = 0;
+    if (kind == MDIST_GPU_FATAL) fatal_error.compare_exchange_strong(none, error);
+    return Failure(kind == MDIST_GPU_OUT_OF_MEMORY ? MDIST_ERR_OUT_OF_MEMORY : MDIST_ERR_DEVICE,
+                   text(what, " failed: ", api.text(error)))
+        .reason(kind == MDIST_GPU_OUT_OF_MEMORY ? "gpu_memory"
+                : kind == MDIST_GPU_FATAL       ? "gpu_fatal"
+                                                : "gpu_failed")
+        .native(error);
+}
+
 bool GpuCard::wait_for_stream(mdist_gpu_stream *stream, uint64_t timeout_ns, const char *what) const {
     const auto done = [&] {
         const int error = api_.stream_query(index_, stream);
@@ -49,15 +61,7 @@ void GpuCard::keep_event(mdist_gpu_event *event) noexcept {
 }
 
 Failure GpuCard::failure(int error, const std::string &what) const {
-    const int kind = api_.kind(error);
-    int none = 0;
-    if (kind == MDIST_GPU_FATAL) fatal_error.compare_exchange_strong(none, error);
-    return Failure(kind == MDIST_GPU_OUT_OF_MEMORY ? MDIST_ERR_OUT_OF_MEMORY : MDIST_ERR_DEVICE,
-                   text("gpu:", index_, ": ", what, " failed: ", api_.text(error)))
-        .reason(kind == MDIST_GPU_OUT_OF_MEMORY ? "gpu_memory"
-                : kind == MDIST_GPU_FATAL       ? "gpu_fatal"
-                                                : "gpu_failed")
-        .native(error);
+    return gpu_failure(api_, error, text("gpu:", index_, ": ", what));
 }
 
 void GpuCard::require_sound() const {

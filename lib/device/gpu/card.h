@@ -13,6 +13,11 @@
 
 namespace mdist {
 
+/// The failure that an error number of the module stands for. It is DEVICE, with the number as native code, or
+/// OUT_OF_MEMORY. `what` says what was being done: "gpu:0: copying" becomes "gpu:0: copying failed:
+/// cudaErrorIllegalAddress: ...". After an error that no process recovers from, all cards are unsound.
+Failure gpu_failure(const mdist_gpu_api &api, int error, const std::string &what);
+
 class GpuCard {
   public:
     GpuCard(const GpuCard &) = delete;
@@ -30,9 +35,7 @@ class GpuCard {
     mdist_gpu_event *take_event();
     void keep_event(mdist_gpu_event *event) noexcept;
 
-    /// Throws the failure that an error number of the module stands for; does nothing for 0. The failure is DEVICE,
-    /// with the number as native code, or OUT_OF_MEMORY. `what` says what was being done: "copying" becomes "gpu:0:
-    /// copying failed: cudaErrorIllegalAddress: ...".
+    /// Throws gpu_failure() of this card, so that `what` is just "copying"; does nothing for 0.
     void check(int error, const char *what) const {
         if (error != 0) throw failure(error, what);
     }

@@ -27,9 +27,7 @@ mdist_gpu_info info_of(const mdist_gpu_api &api, int32_t index) {
     mdist_gpu_info info = {};
     const int error = api.device_info(index, &info);
     if (error == 0) return info;
-    throw Failure(MDIST_ERR_DEVICE, text("gpu:", index, ": reading its properties failed: ", api.text(error)))
-        .reason("gpu_failed")
-        .native(error);
+    throw gpu_failure(api, error, text("gpu:", index, ": reading its properties"));
 }
 
 } // namespace
@@ -66,7 +64,8 @@ Place place_of(const void *address, int32_t asking) {
     if (const std::optional<int32_t> own = process_wide<OwnedRanges>().find(address)) return {MDIST_DEVICE_GPU, *own};
     int32_t kind = MDIST_GPU_MEMORY_HOST;
     int32_t device = -1;
-    if (api->memory_kind(address, &kind, &device) != 0) return {};
+    if (const int error = api->memory_kind(address, &kind, &device))
+        throw gpu_failure(*api, error, "asking CUDA where an address lies");
     if (kind != MDIST_GPU_MEMORY_DEVICE && kind != MDIST_GPU_MEMORY_MANAGED) return {};
     return {MDIST_DEVICE_GPU, device < 0 ? asking : device};
 }
@@ -84,7 +83,7 @@ Memory allocate_pinned(std::size_t bytes) {
     const mdist_gpu_api &api = gpu_api("page-locked memory");
     void *memory = nullptr;
     const int error = api.allocate_pinned(bytes == 0 ? 1 : bytes, &memory);
-    if (error != 0) throw PhysicalGpu::at(0).failure(error, text("page-locking ", bytes, " bytes of the host"));
+    if (error != 0) throw gpu_failure(api, error, text("page-locking ", bytes, " bytes of the host"));
     return Memory(memory, [&api](void *begin) {
         if (!keeps_memory()) retire(nullptr, [&api, begin] { api.release_pinned(begin); });
     });
