@@ -62,6 +62,20 @@ class Place:
         return ",".join(f"host{host}{slots}" for host in range(1, self.host_count + 1))
 
 
+def host_places(text):
+    """Returns the places that a list like "2,4x2" names: 2 hosts of a worker each, 4 hosts of 2 workers each."""
+    places = []
+    for word in text.split(","):
+        if not word:
+            continue
+        match = re.fullmatch(r"([1-9]\d*)(?:x([1-9]\d*))?", word)
+        if match is None:
+            sys.exit(f"--hosts {word}: must be a number of hosts, or like 2x4: 2 hosts of 4 workers")
+        hosts, each = int(match[1]), int(match[2] or 1)
+        places.append(Place(hosts * each, True, each))
+    return places
+
+
 def free_ports(count):
     probes = [socket.socket() for _ in range(count)]
     try:
