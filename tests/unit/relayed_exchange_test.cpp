@@ -20,7 +20,8 @@ Call barrier() {
 
 /// What all parties need.
 struct Parties {
-    Parties(Random &random, uint32_t workers) : plan(Spans::even(workers, 1), 1), scratch(workers) {
+    Parties(Random &random, uint32_t workers, uint32_t per_host = 1)
+        : plan(Spans::even(workers, 1), per_host), scratch(workers) {
         for (uint32_t worker = 0; worker < workers; ++worker) {
             const std::size_t most = RelayedExchange::most(workers);
             const std::size_t bytes = random() % 4 == 0 ? 0 : random() % 8 == 0 ? most : random() % 100 % (most + 1);
@@ -39,9 +40,9 @@ struct Parties {
     std::vector<Scratch> scratch;
 };
 
-void check(Random &random, uint32_t workers) {
+void check(Random &random, uint32_t workers, uint32_t per_host) {
     const Links links = make_inproc_links(workers);
-    Parties parties(random, workers);
+    Parties parties(random, workers, per_host);
     const Schedules done = drive(random, workers, [&](uint32_t party) { return parties.make(*links[party]); });
     for (const auto &schedule : done) {
         const auto &exchange = dynamic_cast<const RelayedExchange &>(*schedule);
@@ -57,8 +58,11 @@ void check(Random &random, uint32_t workers) {
 void everybody_gets_what_everybody_gives(void **) {
     for (uint32_t seed = 0; seed < rounds(5, 50); ++seed) {
         Random random(seed);
-        for (uint32_t workers = 1; workers <= 35; ++workers) check(random, workers);
-        check(random, static_cast<uint32_t>(36 + random() % 300));
+        for (uint32_t workers = 1; workers <= 35; ++workers)
+            for (uint32_t per_host = 1; per_host <= workers; ++per_host)
+                if (workers % per_host == 0) check(random, workers, per_host);
+        check(random, static_cast<uint32_t>(36 + random() % 300), 1);
+        check(random, 8 * static_cast<uint32_t>(2 + random() % 30), 8);
     }
 }
 

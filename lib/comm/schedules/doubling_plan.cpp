@@ -5,8 +5,10 @@
 
 namespace mdist {
 
-DoublingPlan::DoublingPlan(const Spans &spans, uint32_t per_host) : workers_(spans.workers()) {
-    for (uint32_t block = 1; block == 1 || block < workers_; block *= 2) cuts_.emplace_back(spans.grouped(block));
+DoublingPlan::DoublingPlan(const Spans &spans, uint32_t per_host)
+    : workers_(spans.workers()), per_host_(per_host < workers_ ? per_host : 1) {
+    for (uint32_t round = 0; round == 0 || size(round) < workers_; ++round)
+        cuts_.emplace_back(spans.grouped(size(round)));
     for (const reduce::Cut &cut : cuts_) most_partials_ = std::max(most_partials_, cut.most());
     for (uint32_t host = 0; host < workers_; host += per_host) {
         uint32_t given = 0;
@@ -15,33 +17,50 @@ DoublingPlan::DoublingPlan(const Spans &spans, uint32_t per_host) : workers_(spa
     }
 }
 
+/// The number of workers of a full block.
+uint32_t DoublingPlan::size(uint32_t round) const {
+    if (!by_hosts()) return 1u << round;
+    return round == 0 ? 1 : per_host_ << (round - 1);
+}
+
 uint32_t DoublingPlan::end(uint32_t round, uint32_t block) const {
-    return std::min((block + 1) << round, workers_);
+    return std::min((block + 1) * size(round), workers_);
 }
 
 DoublingPlan::Part DoublingPlan::part(uint32_t round, uint32_t worker) const {
+    if (!by_hosts()) return part_of_pair(round, worker);
+    const uint32_t first = worker / per_host_ * per_host_;
+    const Workers mates = {first + 1, first + per_host_}, leader = {first, first + 1};
+    const bool leads = worker == first;
+    if (round == 0) return leads ? Part{mates, {}} : Part{{}, leader};
+    if (round == joins()) return leads ? Part{{}, mates} : Part{leader, {}};
+    return leads ? part_of_pair(round, worker) : Part{};
+}
+
+/// The part of a worker that speaks for its block.
+DoublingPlan::Part DoublingPlan::part_of_pair(uint32_t round, uint32_t worker) const {
     const uint32_t own = block(round, worker);
     const uint32_t lower = begin(round, own & ~1u);
-    const uint32_t upper = lower + (1u << round);
+    const uint32_t upper = lower + size(round);
     if (upper >= workers_) return {}; // nobody to join with
-    const uint32_t upper_end = end(round, own | 1u);
-    const uint32_t step = upper_end - upper;
+    const uint32_t shorter = end(round, own | 1u) - upper;
+    const auto only = [](uint32_t twin) { return Workers{twin, twin + 1}; };
     if (worker >= upper) {
         const uint32_t twin = lower + (worker - upper);
-        return {twin, twin, upper, step};
+        return {only(twin), {twin, upper, shorter}};
     }
-    const uint32_t twin = upper + (worker - lower) % step;
-    const bool gives = worker - lower < step;
-    return {twin, twin, gives ? twin + 1 : twin, 1};
+    const uint32_t twin = upper + (worker - lower) % shorter;
+    const bool gives = worker - lower < shorter;
+    return {only(twin), gives ? only(twin) : Workers()};
 }
 
 /// Number of partials that a worker gives to workers of other hosts.
 uint32_t DoublingPlan::crossing(uint32_t worker, uint32_t per_host) const {
     uint32_t partials = 0;
-    for (uint32_t round = 0; round < rounds(); ++round) {
-        const Part part = this->part(round, worker);
-        for (uint32_t to = part.to_begin; to < part.to_end; to += part.to_step)
-            if (to / per_host != worker / per_host) partials += cut(round).count(block(round, worker));
+    for (uint32_t round = 0; round < joins(); ++round) {
+        const Workers to = part(round, worker).to;
+        for (uint32_t i = 0; i < to.count(); ++i)
+            if (to[i] / per_host != worker / per_host) partials += cut(round).count(block(round, worker));
     }
     return partials;
 }

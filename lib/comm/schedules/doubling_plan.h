@@ -2,10 +2,18 @@
 // DoublingPlan: which worker gives what to which in each round of a doubling all-reduce (doubling.h). It depends only
 // on the layout of the job, so all workers have the same plan, whatever operation they are in. Immutable; any thread.
 //
-// Block j of round k is the workers [j * 2^k, (j + 1) * 2^k); the last block may be shorter. Blocks 2j and 2j + 1 join,
-// so the blocks of a round are the nodes of one height in the tree over the workers. If the upper block of a pair is
-// shorter, its workers take turns in giving to the workers of the lower block. The first workers of the lower block
-// give to them.
+// In each round blocks of consecutive workers join to larger ones, until one holds all workers. Whoever speaks for a
+// block has what its workers have together.
+//   One worker on each host   Blocks of 1, 2, 4 ... workers join two by two. The last block may be shorter. All workers
+//                             of a block speak for it.
+//   Several on each of        First the workers of a host give to the first one of them, and the blocks are hosts. Then
+//   several hosts             hosts join two by two, and only first workers speak. In a last round, the first worker of
+//                             each host gives its mates what it has. So one message crosses where all workers of a
+//                             host would send one.
+// So the blocks of a round are the nodes of one height in the tree over the workers (or over the hosts).
+//
+// If the upper block of a pair is shorter, its speakers take turns in giving to those of the lower block. The first
+// speakers of the lower block give to them.
 #pragma once
 
 #include "reduce/partials.h"
@@ -17,26 +25,38 @@ namespace mdist {
 
 class DoublingPlan {
   public:
-    static constexpr uint32_t kNobody = UINT32_MAX;
+    /// Every step-th worker of [begin, end).
+    struct Workers {
+        uint32_t begin = 0;
+        uint32_t end = 0;
+        uint32_t step = 1;
+
+        bool none() const { return begin >= end; }
+        uint32_t count() const { return none() ? 0 : (end - begin + step - 1) / step; }
+        uint32_t operator[](uint32_t index) const { return begin + index * step; }
+    };
 
     /// What a worker does in a round.
     struct Part {
-        uint32_t from = kNobody; // gives this worker the other block's partials
-        uint32_t to_begin = 0;   // gets its own block's partials: every to_step-th worker of [to_begin, to_end)
-        uint32_t to_end = 0;
-        uint32_t to_step = 1;
+        Workers from; // give this worker what their blocks have: other blocks that its own joins, each one once
+        Workers to;   // get what its own block has
     };
 
     /// Each host has `per_host` workers, with consecutive ranks.
     DoublingPlan(const Spans &spans, uint32_t per_host);
 
-    uint32_t rounds() const { return static_cast<uint32_t>(cuts_.size()); }
-    /// The tree, cut into the subtrees that the blocks of a round hold completely: cut().first(block) and so on.
+    /// The rounds in which blocks join, at least one, and the last one behind them, if mates get what has come.
+    uint32_t rounds() const { return joins() + (by_hosts() ? 1 : 0); }
+    uint32_t joins() const { return static_cast<uint32_t>(cuts_.size()); }
+    /// The tree, cut into the subtrees that the blocks of a joining round hold completely: cut().first(block) and so on.
     const reduce::Cut &cut(uint32_t round) const { return cuts_[round]; }
-    static uint32_t block(uint32_t round, uint32_t worker) { return worker >> round; }
+    /// The block of a worker before a round. The one before round joins() has all workers.
+    uint32_t block(uint32_t round, uint32_t worker) const { return worker / size(round); }
     /// The workers of a block.
-    uint32_t begin(uint32_t round, uint32_t block) const { return block << round; }
+    uint32_t begin(uint32_t round, uint32_t block) const { return block * size(round); }
     uint32_t end(uint32_t round, uint32_t block) const;
+    /// Whether a worker has what its block has, before a round.
+    bool speaks(uint32_t round, uint32_t worker) const { return round == 0 || !by_hosts() || worker % per_host_ == 0; }
     Part part(uint32_t round, uint32_t worker) const;
 
     /// The largest number of partials in a message.
@@ -45,10 +65,14 @@ class DoublingPlan {
     uint32_t most_crossing() const { return most_crossing_; }
 
   private:
+    bool by_hosts() const { return per_host_ > 1; }
+    uint32_t size(uint32_t round) const;
+    Part part_of_pair(uint32_t round, uint32_t worker) const;
     uint32_t crossing(uint32_t worker, uint32_t per_host) const;
 
-    uint32_t workers_;
-    std::vector<reduce::Cut> cuts_; // by round, at least one
+    const uint32_t workers_;
+    const uint32_t per_host_;       // 1 if there is one host
+    std::vector<reduce::Cut> cuts_; // by joining round
     uint32_t most_partials_ = 0;
     uint32_t most_crossing_ = 0;
 };

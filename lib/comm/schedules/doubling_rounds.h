@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// DoublingRounds: the messages of a schedule in which blocks of workers join two by two (doubling_plan.h). It takes
-// log2(n) trips, and in each a worker usually gives and takes one message. Sending everything to everybody would take
-// one trip of n - 1 messages. What the messages hold, and what joining means, is up to the class that derives from
-// this.
+// DoublingRounds: the messages of a schedule in which blocks of workers join (doubling_plan.h). It takes log2(n) trips,
+// and in each a worker usually gives and takes one message. Sending everything to everybody would take one trip of n - 1
+// messages. What the messages hold, and what joining means, is up to the class that derives from this.
 //
 // Every message begins with an operation header. So workers that disagree find out, although not all of them talk to
 // each other:
-//   A worker that gives anything in round k knows that its whole block is in the same operation. (It has taken its
-//   partner's header in each earlier round, and that partner had done the same.) So a worker that is done knows this of
-//   all workers.
-//   If workers disagree, there is a lowest joining of two blocks in different operations, where each block agrees
-//   within itself. Workers that are in a doubling reach that round, and look at what arrived only after they have given
-//   their own. Workers in another kind of operation send their header to everybody anyway. So the first worker of each
-//   block gets the other block's header, and both fail with messages that name both sides. The membership tells
-//   everybody else.
+//   A worker that gives anything in round k knows that its whole block is in the same operation. (It has taken a header
+//   of each other part of the block in an earlier round, and who gave that had done the same.) So a worker that is done
+//   knows this of all workers.
+//   If workers disagree, there is a lowest joining of blocks in different operations, where each block agrees within
+//   itself. Workers that are in a doubling reach that round, and look at what arrived only after they have given their
+//   own. Workers in another kind of operation send their header to everybody anyway. So the first worker of the joined
+//   block gets the header of a block that disagrees with its own, and fails with a message that names both sides. Where
+//   blocks join two by two, so does the first worker of the other one. The membership tells everybody else.
 #pragma once
 
 #include "comm/call/operation_header.h"
@@ -45,25 +44,33 @@ class DoublingRounds : public Schedule {
     /// Gives a round's message, which must stay in place, to whoever gets it. `bytes` is at most UINT32_MAX.
     void give(uint32_t round, const void *payload, std::size_t bytes);
 
-    /// Where the other block's message of a round belongs, which has `bytes` bytes. Throws if it should have others.
-    virtual char *room(uint32_t round, uint64_t bytes) = 0;
-    /// The other block's message is here, if there is another block. Gives the next round's message, if there is one.
+    /// Where the index-th message of a round belongs, which has `bytes` bytes: that of part().from[index]. Throws if it
+    /// should have others.
+    virtual char *room(uint32_t round, uint32_t index, uint64_t bytes) = 0;
+    /// All messages of a round are here, if there are any. Gives the next round's message, if there is one.
     virtual void join(uint32_t round) = 0;
 
     Link &link() const { return link_; }
     const DoublingPlan &plan() const { return plan_; }
     const DoublingPlan::Part &part(uint32_t round) const { return rounds_[round].part; }
-    uint32_t own_block(uint32_t round) const { return DoublingPlan::block(round, link_.self()); }
-    uint32_t other_block(uint32_t round) const { return own_block(round) ^ 1; }
-    bool has_other_block(uint32_t round) const { return part(round).from != DoublingPlan::kNobody; }
+    /// This worker's block, and that of the index-th message, before a round.
+    uint32_t own_block(uint32_t round) const { return plan_.block(round, link_.self()); }
+    uint32_t other_block(uint32_t round, uint32_t index) const { return plan_.block(round, part(round).from[index]); }
+    bool gives(uint32_t round) const { return !part(round).to.none(); }
+    bool speaks(uint32_t round) const { return plan_.speaks(round, link_.self()); }
     uint32_t rounds() const { return plan_.rounds(); }
+    /// How many messages this worker takes, and the number of one of them among these.
+    std::size_t messages() const { return messages_.size(); }
+    std::size_t number(uint32_t round, uint32_t index) const {
+        return static_cast<std::size_t>(rounds_[round].messages - messages_.data()) + index;
+    }
 
   private:
     struct Round {
         DoublingPlan::Part part;
-        OperationHeader mine; // goes with what this worker gives
-        HeadedArrival message;
-        Pending payload;
+        OperationHeader mine;    // goes with what this worker gives
+        HeadedArrival *messages; // those from part.from
+        Pending payloads;
     };
 
     bool step();
@@ -73,8 +80,9 @@ class DoublingRounds : public Schedule {
     Link &link_;
     const DoublingPlan &plan_;
     std::vector<Round> rounds_;
-    uint32_t joined_ = 0; // rounds joined so far
-    Pending sent_;        // everything given so far
+    std::vector<HeadedArrival> messages_; // by round
+    uint32_t joined_ = 0;                 // rounds joined so far
+    Pending sent_;                        // everything given so far
 };
 
 } // namespace mdist

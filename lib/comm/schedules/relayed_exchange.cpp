@@ -13,10 +13,10 @@ namespace mdist {
 
 RelayedExchange::RelayedExchange(Link &link, const OperationHeader &mine, const DoublingPlan &plan,
                                  const SmallExchange::Bytes &payload, Scratch &scratch)
-    : DoublingRounds(link, mine, plan), payloads_(link.parties()), own_(plan.rounds()), other_(plan.rounds()) {
+    : DoublingRounds(link, mine, plan), payloads_(link.parties()), own_(plan.rounds()), others_(messages()) {
     payloads_[link.self()] = payload;
     lay_out(scratch);
-    const Message &first = write_block(0);
+    const Message first = gives(0) ? write_block(0) : Message();
     start(first.data, first.bytes);
 }
 
@@ -24,8 +24,9 @@ void RelayedExchange::lay_out(Scratch &scratch) {
     std::size_t total = 0;
     const auto each_message = [&](auto use) {
         for (uint32_t round = 0; round < rounds(); ++round) {
-            use(own_[round], most_bytes(round, own_block(round)));
-            if (has_other_block(round)) use(other_[round], most_bytes(round, other_block(round)));
+            if (gives(round)) use(own_[round], most_bytes(round, own_block(round)));
+            for (uint32_t i = 0; i < part(round).from.count(); ++i)
+                use(others_[number(round, i)], most_bytes(round, other_block(round, i)));
         }
     };
     each_message([&](const Message &, std::size_t bytes) { total += bytes; });
@@ -54,38 +55,41 @@ const RelayedExchange::Message &RelayedExchange::write_block(uint32_t round) {
     return message;
 }
 
-char *RelayedExchange::room(uint32_t round, uint64_t bytes) {
-    const uint32_t block = other_block(round);
+char *RelayedExchange::room(uint32_t round, uint32_t index, uint64_t bytes) {
+    const uint32_t block = other_block(round, index);
     const uint64_t least = (plan().end(round, block) - plan().begin(round, block)) * sizeof(Length);
     const uint64_t most = most_bytes(round, block);
     if (bytes < least || bytes > most)
-        throw bad_message(link().rank(part(round).from),
+        throw bad_message(link().rank(part(round).from[index]),
                           text("an operation with a payload of ", bytes, " bytes instead of ", least, " to ", most));
-    other_[round].bytes = bytes;
-    return other_[round].data;
+    Message &message = others_[number(round, index)];
+    message.bytes = bytes;
+    return message.data;
 }
 
-/// Finds the payloads in the other block's message.
-void RelayedExchange::read_block(uint32_t round) {
-    const uint32_t begin = plan().begin(round, other_block(round)), end = plan().end(round, other_block(round));
-    const Message &message = other_[round];
+/// Finds the payloads in another block's message. What mates get at last has this worker's own, too.
+void RelayedExchange::read_block(uint32_t round, uint32_t index) {
+    const uint32_t block = other_block(round, index);
+    const uint32_t begin = plan().begin(round, block), end = plan().end(round, block);
+    const Message &message = others_[number(round, index)];
     std::size_t at = (end - begin) * sizeof(Length);
     for (uint32_t worker = begin; worker < end; ++worker) {
         Length length = 0;
         std::memcpy(&length, message.data + (worker - begin) * sizeof length, sizeof length);
         if (length > message.bytes - at)
-            throw bad_message(link().rank(part(round).from),
+            throw bad_message(link().rank(part(round).from[index]),
                               text("a payload of ", length, " bytes where ", message.bytes - at, " are left"));
-        payloads_[worker] = {message.data + at, length};
+        if (worker != link().self()) payloads_[worker] = {message.data + at, length};
         at = std::min(at + round_up(length, kAlignment), message.bytes);
     }
 }
 
 void RelayedExchange::join(uint32_t round) {
-    if (has_other_block(round)) read_block(round);
-    if (round + 1 == rounds()) return;
-    const Message &next = write_block(round + 1);
-    give(round + 1, next.data, next.bytes);
+    for (uint32_t i = 0; i < part(round).from.count(); ++i) read_block(round, i);
+    const uint32_t next = round + 1;
+    if (next == rounds() || !gives(next)) return;
+    const Message &message = write_block(next);
+    give(next, message.data, message.bytes);
 }
 
 } // namespace mdist

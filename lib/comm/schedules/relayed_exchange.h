@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RelayedExchange: every worker gives every other its operation header and a small payload, as in a SmallExchange, but
-// by relays: blocks of workers join two by two (doubling_rounds.h). So it takes log2(n) trips of one message, where a
+// by relays: blocks of workers join (doubling_rounds.h). So it takes log2(n) trips of one message, where a
 // SmallExchange takes one trip of n - 1. The bytes are as many.
 //
 // A message holds the payloads of a block of workers: the length of each, then the bytes of all, each at a multiple of
@@ -42,7 +42,7 @@ class RelayedExchange final : public DoublingRounds {
     std::size_t payload_bytes(uint32_t worker) const { return payloads_[worker].bytes; }
 
   private:
-    char *room(uint32_t round, uint64_t bytes) override;
+    char *room(uint32_t round, uint32_t index, uint64_t bytes) override;
     void join(uint32_t round) override;
     struct Message {
         char *data = nullptr;
@@ -52,11 +52,11 @@ class RelayedExchange final : public DoublingRounds {
     void lay_out(Scratch &scratch);
     std::size_t most_bytes(uint32_t round, uint32_t block) const;
     const Message &write_block(uint32_t round);
-    void read_block(uint32_t round);
+    void read_block(uint32_t round, uint32_t index);
 
     std::vector<SmallExchange::Bytes> payloads_; // by worker
-    std::vector<Message> own_;                   // by round: the own block's
-    std::vector<Message> other_;
+    std::vector<Message> own_;                   // by round: the own block's, if it is given
+    std::vector<Message> others_;                // by number: those that come
 };
 
 } // namespace mdist

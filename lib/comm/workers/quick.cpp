@@ -35,7 +35,7 @@ bool is_small_all_reduce(const Collective &asked) {
     const DoublingPlan &plan = asked.workers.doubling();
     std::size_t bytes = 0; // all rows' partials of one subtree; they grow at most once, after the first round
     for (const ReduceRow &row : asked.rows)
-        bytes += row.elements() * reduce::partial_size(row.dtype(), plan.cut(plan.rounds() - 1));
+        bytes += row.elements() * reduce::partial_size(row.dtype(), plan.cut(plan.joins() - 1));
     const std::size_t hosts = asked.workers.count() / asked.workers.per_host();
     const std::size_t there = 2 * bytes * (hosts - 1) / hosts;
     return bytes * plan.most_partials() <= SmallExchange::kPayloadLimit &&
