@@ -148,8 +148,8 @@ uint64_t ShmLink::begin_wait(std::vector<pollfd> &descriptors) {
     return ready() ? 0 : kSliceNs;
 }
 
-void ShmLink::end_wait(const pollfd *) {
-    if (!busy_.empty()) bell_->heard();
+void ShmLink::end_wait(const pollfd *found) {
+    if (!busy_.empty()) bell_->heard(found->revents != 0);
     look_for_ended();
 }
 

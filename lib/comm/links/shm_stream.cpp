@@ -132,7 +132,7 @@ void ShmStream::tell_written() {
         if (first < bytes) std::memcpy(to + first, to_ring_, bytes - first);
         ours_.publish(before, written_, last);
     }
-    bell_.ring();
+    bell_.ring(mate_);
     for (uint64_t at = written_; at < written_ + kSoon; at += kLine) __builtin_prefetch(to_ring_ + place(at), 1);
 }
 
@@ -140,7 +140,7 @@ void ShmStream::tell_written() {
 void ShmStream::tell_read() {
     if (read_ - told_read_ < std::min(kTogether, ring_bytes_ / 4)) return;
     ours_.read.store(told_read_ = read_, std::memory_order_seq_cst);
-    bell_.ring();
+    bell_.ring(mate_);
 }
 
 /// The caller has checked that so many bytes are there.

@@ -73,11 +73,24 @@ ShmBell::ShmBell(std::shared_ptr<ShmMates> mates) : mates_(std::move(mates)), pa
 }
 
 void ShmBell::wake() noexcept {
+    wake_sleepers();
+    for (const uint32_t rank : ranks_) wake_polling(rank);
+}
+
+void ShmBell::wake(uint32_t rank) noexcept {
+    wake_sleepers();
+    wake_polling(rank);
+}
+
+/// Wakes those who sleep on this worker's bell.
+void ShmBell::wake_sleepers() noexcept {
     std::atomic<uint32_t> &rings = mates_->own().rings;
     rings.fetch_add(1, std::memory_order_seq_cst);
     wake_all(rings);
-    for (const uint32_t rank : ranks_)
-        if (mates_->of(rank).polling.load(std::memory_order_seq_cst) != 0) mates_->doorbell(rank).ring();
+}
+
+void ShmBell::wake_polling(uint32_t rank) noexcept {
+    if (mates_->of(rank).polling.load(std::memory_order_seq_cst) != 0) mates_->doorbell(rank).ring();
 }
 
 void ShmBell::interrupt() noexcept {
@@ -91,11 +104,11 @@ void ShmBell::listen() noexcept {
     own.asleep.fetch_add(1, std::memory_order_seq_cst);
 }
 
-void ShmBell::heard() noexcept {
+void ShmBell::heard(bool rung) noexcept {
     ShmControl &own = mates_->own();
     own.asleep.fetch_sub(1, std::memory_order_seq_cst);
     own.polling.fetch_sub(1, std::memory_order_seq_cst);
-    mates_->doorbell().silence();
+    if (rung) mates_->doorbell().silence();
 }
 
 void ShmBell::close() noexcept {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ShmBell: how the workers of one host wait for what their mates write.
 //
-// A worker that has published something calls ring(). While nobody sleeps, this costs one look at each mate. A worker
+// A worker that has published something for all mates calls ring(), or ring(mate) if only that one waits for it. While
+// nobody sleeps, this costs one look at each. A worker
 // that waits first looks for a while, as long as its patience allows. Then it says in its own segment that it sleeps,
 // looks once more, and sleeps on its mates' bells, which only they ring.
 //
@@ -32,6 +33,9 @@ class ShmBell {
         for (const std::atomic<uint32_t> *asleep : asleep_)
             if (asleep->load(std::memory_order_seq_cst) != 0) return wake();
     }
+    void ring(uint32_t rank) noexcept {
+        if (mates_->of(rank).asleep.load(std::memory_order_seq_cst) != 0) wake(rank);
+    }
 
     /// Waits until ready() returns true. From time to time calls keep_going, which throws to end the wait. Throws
     /// PEER_LOST, naming the worker, if the mate has closed or ended before.
@@ -51,7 +55,8 @@ class ShmBell {
     /// the ring of another, so sleep only for a few milliseconds.
     int descriptor() const noexcept { return mates_->doorbell().descriptor(); }
     void listen() noexcept;
-    void heard() noexcept;
+    /// `rung`: poll() has found the descriptor readable.
+    void heard(bool rung) noexcept;
     /// Looks for a while, without sleeping. Returns whether ready(). Where other programs need the cores, most calls
     /// look only once: whoever gives its core to them waits a whole time slice to get it back.
     bool look(FunctionRef<bool()> ready) noexcept;
@@ -73,6 +78,9 @@ class ShmBell {
     bool look_yielding(FunctionRef<bool()> ready, Yields &yields) const noexcept;
     void await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<void()> keep_going);
     void wake() noexcept;
+    void wake(uint32_t rank) noexcept;
+    void wake_sleepers() noexcept;
+    void wake_polling(uint32_t rank) noexcept;
 
     std::shared_ptr<ShmMates> mates_;
     std::vector<const std::atomic<uint32_t> *> asleep_; // the mates' words
