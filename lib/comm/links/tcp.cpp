@@ -141,7 +141,7 @@ bool Tcp::has_to_try() const {
 }
 
 bool Tcp::stirs() {
-    return can_try() || ready_within(0);
+    return can_try() || (!watching_.empty() && ready_within(0));
 }
 
 uint64_t Tcp::begin_wait(std::vector<pollfd> &descriptors) {
@@ -203,7 +203,8 @@ std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &socke
     try {
         streams.resize(sockets.size());
         for (; rank < sockets.size(); ++rank)
-            if (rank != self) streams[rank] = std::make_unique<TcpStream>(sockets[rank], name_of(rank), checksums, drops);
+            if (rank != self)
+                streams[rank] = std::make_unique<TcpStream>(sockets[rank], name_of(rank), checksums, drops);
     } catch (...) {
         for (; rank < sockets.size(); ++rank)
             if (rank != self) ::close(sockets[rank]);

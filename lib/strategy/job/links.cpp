@@ -7,7 +7,6 @@
 #include "comm/links/tcp.h"
 #include "comm/shm/arena.h"
 #include "membership/membership.h"
-#include "util/cpus.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -31,6 +30,10 @@ std::string workers_text(const std::vector<uint64_t> &ranks) {
 }
 
 /// The links of one worker to the others, while they are made.
+/// How long a wait for other hosts stays awake at most: about the cost of the wake that it may save. Whether it does,
+/// it learns from how that went before, since the kernel's network, or other workers, may need the core.
+constexpr uint64_t kAwakeNs = 50'000;
+
 class Links {
   public:
     Links(Membership &membership, const LinkSettings &settings, uint32_t threads, const Spans &spans,
@@ -59,7 +62,7 @@ class Links {
         std::string chosen;
         for (const auto &[way, workers] : ways_)
             chosen += text(chosen.empty() ? "" : "; ", way.first, " with ", workers_text(workers), way.second);
-        return {make_routed_link(std::move(links_), std::move(routes_), awake_ns()),
+        return {make_routed_link(std::move(links_), std::move(routes_), kAwakeNs),
                 std::move(shared_),
                 per_host_,
                 std::move(memory_),
@@ -90,7 +93,6 @@ class Links {
         for (uint32_t worker = 0; worker < count(); ++worker)
             if (worker != self_ && mates->shares(worker)) shared.push_back(worker);
         if (shared.empty()) return;
-        threads_ *= 1 + static_cast<uint32_t>(shared.size());
         bell_ = std::make_shared<ShmBell>(mates);
         links_.push_back(make_shm_link(mates, bell_, kCollectives));
         for (const uint32_t worker : shared) {
@@ -120,7 +122,7 @@ class Links {
         std::vector<int> sockets(count(), -1);
         for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
         links_.push_back(
-            make_tcp_link(self_, sockets, awake_ns(), checksums_, is_job() ? std::vector<uint32_t>() : ranks_));
+            make_tcp_link(self_, sockets, kAwakeNs, checksums_, is_job() ? std::vector<uint32_t>() : ranks_));
         Link *const small = links_.back().get();
         Link *large = small;
         if (wanted_ == "gloo" && is_job()) { // a group of replicas is rarely worth an engine of its own
@@ -152,11 +154,12 @@ class Links {
             const std::vector<int> connected = membership_.connect(others, timeout_ns_);
             std::vector<int> sockets(count(), -1);
             for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
-            // A worker may leave when it has sent its last message. That it is not told of a receiver's step is no loss.
+            // A worker may leave when it has sent its last message. That it is not told of a receiver's step is no
+            // loss.
             constexpr bool kDrops = true;
-            add(make_tcp_link(self_, sockets, awake_ns(), checksums_, std::vector<uint32_t>(), kDrops), others);
+            add(make_tcp_link(self_, sockets, kAwakeNs, checksums_, std::vector<uint32_t>(), kDrops), others);
         }
-        return make_routed_link(std::move(links), std::move(routes), awake_ns());
+        return make_routed_link(std::move(links), std::move(routes), kAwakeNs);
     }
 
     GlooOptions gloo_options(const std::vector<uint32_t> &peers) {
@@ -168,13 +171,6 @@ class Links {
         options.exchange = [this](const std::string &blob) { return exchange(blob); };
         options.timeout_ns = timeout_ns_;
         return options;
-    }
-
-    /// How long a wait for other hosts stays awake at most. Whether it does, it learns from how that went before, since the
-    /// kernel's network, or workers in containers that are unknown here, may need the core.
-    uint64_t awake_ns() const {
-        constexpr uint64_t kAwakeNs = 50'000; // about the cost of the wake that it may save
-        return threads_ <= usable_cpus() ? kAwakeNs : 0;
     }
 
     /// Returns the blobs of these workers. All workers of the job take part.
@@ -196,8 +192,8 @@ class Links {
     const uint64_t timeout_ns_;
     const Spans &spans_;
     const std::vector<uint32_t> ranks_;
-    const uint32_t self_; // index in ranks_; their number if this worker is not among them
-    uint32_t threads_;    // that wait on this host
+    const uint32_t self_;    // index in ranks_; their number if this worker is not among them
+    const uint32_t threads_; // of this worker, that wait
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<Route> routes_;
     std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> ways_; // method and reason -> ranks
