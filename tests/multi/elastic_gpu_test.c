@@ -309,9 +309,11 @@ static void a_card_that_is_lost_in_a_graph_is_named(void **state) {
         finish(&job);
         const char *const text = job.workers[0].text;
         const char *const regroup = strstr(text, "mdist_regroup(");
-        // A call of the library's own for the graph tells of the loss itself. A call in the part leaves that to the run.
-        const char *const run = i < 6 ? "run failed: gpu_fatal: replica 0: gpu:1: this process can no longer use its GPUs"
-                                      : "run failed: gpu_fatal: ";
+        // A call of the library's own for the graph tells of the loss itself. A call in the part leaves that to the
+        // run.
+        const char *const run = i < 6
+                                    ? "run failed: gpu_fatal: replica 0: gpu:1: this process can no longer use its GPUs"
+                                    : "run failed: gpu_fatal: ";
         if (strstr(text, run) == NULL || regroup == NULL || strstr(regroup, " failed: gpu_fatal: ") == NULL) {
             print_error("case %zu: it said:\n%s\n", i, text);
             fail();

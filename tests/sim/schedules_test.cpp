@@ -57,7 +57,8 @@ class Part final : public Schedule {
         if (step == 0 && way_.small && call_.kind == &calls::kAllReduce) {
             current_ = std::make_unique<Doubling>(link_, header, plan_, rows_, scratch_);
         } else if (step == reduced + 1 && way_.small) {
-            current_ = std::make_unique<RelayedExchange>(link_, header, plan_, SmallExchange::Bytes(), scratch_);
+            current_ = std::make_unique<RelayedExchange>(link_, header, plan_, SmallExchange::Bytes(),
+                                                         RelayedExchange::kEveryone, scratch_);
         } else if (step == 0 || step == reduced + 1) {
             current_ = std::make_unique<SmallExchange>(link_, header, nullptr);
         } else if (step < reduced) {

@@ -33,7 +33,8 @@ struct Parties {
     std::vector<Scratch> scratch;
 };
 
-void check(Random &random, const Spans &spans, uint32_t per_host, const std::vector<BufferShape> &shapes, reduce::Op op) {
+void check(Random &random, const Spans &spans, uint32_t per_host, const std::vector<BufferShape> &shapes,
+           reduce::Op op) {
     const uint32_t workers = spans.workers();
     const ReduceJob job(random, spans, op, shapes, random() % 2 == 0);
     const Links links = make_inproc_links(workers);
@@ -75,7 +76,8 @@ void any_buffers_among_many_workers_give_the_bits_of_the_reference(void **) {
         const reduce::Op op = random_op(random);
         const auto workers = static_cast<uint32_t>(1 + random() % 35);
         const std::vector<uint32_t> ways = ways_to_share(workers);
-        check(random, random_spans(random, workers, 6), ways[random() % ways.size()], random_shapes(random, op, 60), op);
+        check(random, random_spans(random, workers, 6), ways[random() % ways.size()], random_shapes(random, op, 60),
+              op);
     }
 }
 
@@ -101,7 +103,8 @@ void a_power_of_two_of_workers_gives_one_message_a_round_each(void **) {
 void the_messages_of_hosts_are_few(void **) {
     constexpr uint64_t kElements = 1024;
     constexpr uint64_t kBytes = kElements * sizeof(float) + sizeof(OperationHeader);
-    for (const auto &[hosts, per_host, joins] : {std::tuple<uint32_t, uint32_t, uint32_t>{2, 4, 1}, {4, 2, 2}, {4, 4, 2}}) {
+    for (const auto &[hosts, per_host, joins] :
+         {std::tuple<uint32_t, uint32_t, uint32_t>{2, 4, 1}, {4, 2, 2}, {4, 4, 2}}) {
         Random random(1);
         const uint32_t workers = hosts * per_host;
         const ReduceJob job(random, Spans::even(workers, 2), reduce::Op::kSum, {{MDIST_FLOAT32, kElements}}, true);
@@ -118,7 +121,7 @@ void the_messages_of_hosts_are_few(void **) {
 }
 
 bool gets(const DoublingPlan::Workers &to, uint32_t worker) {
-    for (uint32_t i = 0; i < to.count(); ++i)
+    for (uint32_t i = 0; i < to.count; ++i)
         if (to[i] == worker) return true;
     return false;
 }
@@ -136,8 +139,8 @@ void check_plan(uint32_t workers, uint32_t per_host) {
         uint32_t given = 0, taken = 0;
         for (uint32_t worker = 0; worker < workers; ++worker) {
             const auto [from, to] = plan.part(round, worker);
-            given += to.count(), sent[worker] += to.count(), taken += from.count();
-            for (uint32_t i = 0; i < from.count(); ++i) {
+            given += to.count, sent[worker] += to.count, taken += from.count;
+            for (uint32_t i = 0; i < from.count; ++i) {
                 assert_true(gets(plan.part(round, from[i]).to, worker));
                 assert_false(met[from[i]][worker]);
                 met[from[i]][worker] = true;

@@ -42,7 +42,7 @@ void Doubling::lay_out(Scratch &scratch) {
     const auto each_piece = [&](auto use) {
         for (uint32_t round = 0; round < plan().joins(); ++round) {
             if (speaks(round)) use(own_[round], bytes(round, own_block(round)));
-            for (uint32_t i = 0; i < part(round).from.count(); ++i)
+            for (uint32_t i = 0; i < part(round).from.count; ++i)
                 use(others_[number(round, i)], bytes(round, other_block(round, i)));
         }
         use(results_, gives_results() ? result_bytes_ : longest);
@@ -50,9 +50,8 @@ void Doubling::lay_out(Scratch &scratch) {
     std::size_t total = 0;
     each_piece([&](char *, std::size_t bytes) { total += round_up(bytes, kAlignment); });
     char *memory = scratch.take(total);
-    each_piece([&](char *&piece, std::size_t bytes) {
-        piece = std::exchange(memory, memory + round_up(bytes, kAlignment));
-    });
+    each_piece(
+        [&](char *&piece, std::size_t bytes) { piece = std::exchange(memory, memory + round_up(bytes, kAlignment)); });
 }
 
 void Doubling::write_partials() {
@@ -83,7 +82,7 @@ void Doubling::join(uint32_t round) {
         const reduce::FloatEnvironment environment;
         own_next_ = own_[round];
         others_next_.clear();
-        for (uint32_t i = 0; i < part(round).from.count(); ++i) others_next_.push_back(others_[number(round, i)]);
+        for (uint32_t i = 0; i < part(round).from.count; ++i) others_next_.push_back(others_[number(round, i)]);
         next == plan().joins() ? combine(round) : merge(round);
     }
 }
@@ -128,8 +127,7 @@ void Doubling::take_results() {
 void Doubling::point_to_row(uint32_t round, const ReduceRow &row) {
     const reduce::Cut &cut = plan().cut(round);
     point_to_block(cut, own_block(round), row, own_next_);
-    for (uint32_t i = 0; i < others_next_.size(); ++i)
-        point_to_block(cut, other_block(round, i), row, others_next_[i]);
+    for (uint32_t i = 0; i < others_next_.size(); ++i) point_to_block(cut, other_block(round, i), row, others_next_[i]);
 }
 
 /// Points partials_ at a block's partials of a row. `from` is where they begin; it is moved on to the next row's.

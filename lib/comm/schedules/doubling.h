@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Doubling: all-reduces small data by recursive doubling along the canonical tree (doubling_rounds.h).
 //
-// Whoever speaks for a block of workers has the partials of all of it. It gives them to a worker that speaks for another
-// block, and merges the partials it gets from there with its own. The merged partials are nodes of the tree, or a few
-// nodes if the number of replicas is not a power of two. So the bits are those of any other layout. After the last
-// joining, whoever speaks combines what is left into the result. Mates that do not speak get that.
+// Whoever speaks for a block of workers has the partials of all of it. It gives them to a worker that speaks for
+// another block, and merges the partials it gets from there with its own. The merged partials are nodes of the tree, or
+// a few nodes if the number of replicas is not a power of two. So the bits are those of any other layout. After the
+// last joining, whoever speaks combines what is left into the result. Mates that do not speak get that.
 #pragma once
 
 #include "comm/call/reduce_row.h"

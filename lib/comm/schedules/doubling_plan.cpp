@@ -30,7 +30,7 @@ uint32_t DoublingPlan::end(uint32_t round, uint32_t block) const {
 DoublingPlan::Part DoublingPlan::part(uint32_t round, uint32_t worker) const {
     if (!by_hosts()) return part_of_pair(round, worker);
     const uint32_t first = worker / per_host_ * per_host_;
-    const Workers mates = {first + 1, first + per_host_}, leader = {first, first + 1};
+    const Workers mates = {first + 1, per_host_ - 1}, leader = {first, 1};
     const bool leads = worker == first;
     if (round == 0) return leads ? Part{mates, {}} : Part{{}, leader};
     if (round == joins()) return leads ? Part{{}, mates} : Part{leader, {}};
@@ -44,14 +44,13 @@ DoublingPlan::Part DoublingPlan::part_of_pair(uint32_t round, uint32_t worker) c
     const uint32_t upper = lower + size(round);
     if (upper >= workers_) return {}; // nobody to join with
     const uint32_t shorter = end(round, own | 1u) - upper;
-    const auto only = [](uint32_t twin) { return Workers{twin, twin + 1}; };
     if (worker >= upper) {
         const uint32_t twin = lower + (worker - upper);
-        return {only(twin), {twin, upper, shorter}};
+        return {{twin, 1}, {twin, (upper - twin + shorter - 1) / shorter, shorter}};
     }
-    const uint32_t twin = upper + (worker - lower) % shorter;
+    const Workers twin = {upper + (worker - lower) % shorter, 1};
     const bool gives = worker - lower < shorter;
-    return {only(twin), gives ? only(twin) : Workers()};
+    return {twin, gives ? twin : Workers()};
 }
 
 /// Number of partials that a worker gives to workers of other hosts.
@@ -59,7 +58,7 @@ uint32_t DoublingPlan::crossing(uint32_t worker, uint32_t per_host) const {
     uint32_t partials = 0;
     for (uint32_t round = 0; round < joins(); ++round) {
         const Workers to = part(round, worker).to;
-        for (uint32_t i = 0; i < to.count(); ++i)
+        for (uint32_t i = 0; i < to.count; ++i)
             if (to[i] / per_host != worker / per_host) partials += cut(round).count(block(round, worker));
     }
     return partials;

@@ -25,15 +25,13 @@ namespace mdist {
 
 class DoublingPlan {
   public:
-    /// Every step-th worker of [begin, end).
+    /// Some workers: `first`, and then each `step` further.
     struct Workers {
-        uint32_t begin = 0;
-        uint32_t end = 0;
+        uint32_t first = 0;
+        uint32_t count = 0;
         uint32_t step = 1;
 
-        bool none() const { return begin >= end; }
-        uint32_t count() const { return none() ? 0 : (end - begin + step - 1) / step; }
-        uint32_t operator[](uint32_t index) const { return begin + index * step; }
+        uint32_t operator[](uint32_t index) const { return first + index * step; }
     };
 
     /// What a worker does in a round.
@@ -48,7 +46,8 @@ class DoublingPlan {
     /// The rounds in which blocks join, at least one, and the last one behind them, if mates get what has come.
     uint32_t rounds() const { return joins() + (by_hosts() ? 1 : 0); }
     uint32_t joins() const { return static_cast<uint32_t>(cuts_.size()); }
-    /// The tree, cut into the subtrees that the blocks of a joining round hold completely: cut().first(block) and so on.
+    /// The tree, cut into the subtrees that the blocks of a joining round hold completely: cut().first(block) and so
+    /// on.
     const reduce::Cut &cut(uint32_t round) const { return cuts_[round]; }
     /// The block of a worker before a round. The one before round joins() has all workers.
     uint32_t block(uint32_t round, uint32_t worker) const { return worker / size(round); }

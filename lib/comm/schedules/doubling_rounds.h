@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DoublingRounds: the messages of a schedule in which blocks of workers join (doubling_plan.h). It takes log2(n) trips,
-// and in each a worker usually gives and takes one message. Sending everything to everybody would take one trip of n - 1
-// messages. What the messages hold, and what joining means, is up to the class that derives from this.
+// and in each a worker usually gives and takes one message. Sending everything to everybody would take one trip of n -
+// 1 messages. What the messages hold, and what joining means, is up to the class that derives from this.
 //
 // Every message begins with an operation header. So workers that disagree find out, although not all of them talk to
 // each other:
@@ -56,7 +56,7 @@ class DoublingRounds : public Schedule {
     /// This worker's block, and that of the index-th message, before a round.
     uint32_t own_block(uint32_t round) const { return plan_.block(round, link_.self()); }
     uint32_t other_block(uint32_t round, uint32_t index) const { return plan_.block(round, part(round).from[index]); }
-    bool gives(uint32_t round) const { return !part(round).to.none(); }
+    bool gives(uint32_t round) const { return part(round).to.count != 0; }
     bool speaks(uint32_t round) const { return plan_.speaks(round, link_.self()); }
     uint32_t rounds() const { return plan_.rounds(); }
     /// How many messages this worker takes, and the number of one of them among these.

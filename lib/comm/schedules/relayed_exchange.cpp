@@ -12,8 +12,12 @@
 namespace mdist {
 
 RelayedExchange::RelayedExchange(Link &link, const OperationHeader &mine, const DoublingPlan &plan,
-                                 const SmallExchange::Bytes &payload, Scratch &scratch)
-    : DoublingRounds(link, mine, plan), payloads_(link.parties()), own_(plan.rounds()), others_(messages()) {
+                                 const SmallExchange::Bytes &payload, uint32_t giver, Scratch &scratch)
+    : DoublingRounds(link, mine, plan),
+      giver_(giver),
+      payloads_(link.parties()),
+      own_(plan.rounds()),
+      others_(messages()) {
     payloads_[link.self()] = payload;
     lay_out(scratch);
     const Message first = gives(0) ? write_block(0) : Message();
@@ -25,7 +29,7 @@ void RelayedExchange::lay_out(Scratch &scratch) {
     const auto each_message = [&](auto use) {
         for (uint32_t round = 0; round < rounds(); ++round) {
             if (gives(round)) use(own_[round], most_bytes(round, own_block(round)));
-            for (uint32_t i = 0; i < part(round).from.count(); ++i)
+            for (uint32_t i = 0; i < part(round).from.count; ++i)
                 use(others_[number(round, i)], most_bytes(round, other_block(round, i)));
         }
     };
@@ -36,8 +40,12 @@ void RelayedExchange::lay_out(Scratch &scratch) {
 
 /// The largest size of a block's message.
 std::size_t RelayedExchange::most_bytes(uint32_t round, uint32_t block) const {
-    const std::size_t workers = plan().end(round, block) - plan().begin(round, block);
-    return workers * (sizeof(Length) + round_up(most(link().parties()), kAlignment));
+    const uint32_t begin = plan().begin(round, block), end = plan().end(round, block), all = link().parties();
+    const std::size_t workers = end - begin;
+    const std::size_t payloads = giver_ == kEveryone               ? workers * round_up(most(all), kAlignment)
+                                 : begin <= giver_ && giver_ < end ? round_up(most_of_one(all), kAlignment)
+                                                                   : 0;
+    return workers * sizeof(Length) + payloads;
 }
 
 /// Writes the message of the own block.
@@ -85,7 +93,7 @@ void RelayedExchange::read_block(uint32_t round, uint32_t index) {
 }
 
 void RelayedExchange::join(uint32_t round) {
-    for (uint32_t i = 0; i < part(round).from.count(); ++i) read_block(round, i);
+    for (uint32_t i = 0; i < part(round).from.count; ++i) read_block(round, i);
     const uint32_t next = round + 1;
     if (next == rounds() || !gives(next)) return;
     const Message &message = write_block(next);

@@ -32,10 +32,18 @@ class RelayedExchange final : public DoublingRounds {
         return std::max(each, sizeof(Length)) - sizeof(Length);
     }
 
-    /// `payload` has at most most() bytes, which may differ between workers. It must outlive this. What the others give
-    /// lies in `scratch`.
+    /// The same if only one worker has a payload.
+    static std::size_t most_of_one(uint32_t workers) {
+        const std::size_t lengths = workers * sizeof(Length);
+        return kMessageLimit - std::min(lengths, kMessageLimit);
+    }
+    static constexpr uint32_t kEveryone = UINT32_MAX;
+
+    /// `payload` has at most most() bytes, which may differ between workers. If all know that only one of them has any,
+    /// `giver` names it, and it has most_of_one() at most. The payload must outlive this. What the others give lies in
+    /// `scratch`.
     RelayedExchange(Link &link, const OperationHeader &mine, const DoublingPlan &plan,
-                    const SmallExchange::Bytes &payload, Scratch &scratch);
+                    const SmallExchange::Bytes &payload, uint32_t giver, Scratch &scratch);
 
     /// A worker's payload, when done. For this worker, it is the payload given to the constructor.
     const void *payload(uint32_t worker) const { return payloads_[worker].data; }
@@ -54,6 +62,7 @@ class RelayedExchange final : public DoublingRounds {
     const Message &write_block(uint32_t round);
     void read_block(uint32_t round, uint32_t index);
 
+    const uint32_t giver_;
     std::vector<SmallExchange::Bytes> payloads_; // by worker
     std::vector<Message> own_;                   // by round: the own block's, if it is given
     std::vector<Message> others_;                // by number: those that come

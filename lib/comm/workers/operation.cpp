@@ -27,9 +27,11 @@ WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call,
 }
 
 WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const SmallExchange::Bytes &relayed,
-                                 uint64_t timeout_ns)
+                                 uint64_t timeout_ns, uint32_t giver)
     : WorkerOperation(workers, call, 0, timeout_ns) {
-    drive([&]() -> Schedule & { return relayed_.emplace(link(), header_, workers.doubling(), relayed, scratch()); });
+    drive([&]() -> Schedule & {
+        return relayed_.emplace(link(), header_, workers.doubling(), relayed, giver, scratch());
+    });
 }
 
 /// Says in shared memory, if there is some, what this worker has come to, even if the bytes will not move through it:

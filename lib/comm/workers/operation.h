@@ -30,9 +30,10 @@ class WorkerOperation {
     WorkerOperation(WorkerGroup &workers, const Call &call, const std::vector<SmallExchange::Package> &packages,
                     Pending &behind, uint64_t timeout_ns);
 
-    /// The same with one payload for all, which goes by relays: at most RelayedExchange::most() bytes.
-    /// What the others sent lies in scratch().
-    WorkerOperation(WorkerGroup &workers, const Call &call, const SmallExchange::Bytes &relayed, uint64_t timeout_ns);
+    /// The same with one payload for all, which goes by relays: at most RelayedExchange::most() bytes, or most_of_one()
+    /// if only worker `giver` has one. What the others sent lies in scratch().
+    WorkerOperation(WorkerGroup &workers, const Call &call, const SmallExchange::Bytes &relayed, uint64_t timeout_ns,
+                    uint32_t giver = RelayedExchange::kEveryone);
 
     /// All-reduces among workers that all share memory (Workers::all_share); needs no schedule.
     static void all_reduce_shared(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns);

@@ -25,12 +25,18 @@ bool is_all_reduce_by_links(const Collective &asked) {
     return is_all_reduce(asked) && !asked.workers.all_share();
 }
 
+/// How many bytes more than in the longer way a host may send, since that takes more messages: so many for each worker
+/// that it need not talk to, or for each two mates that would send to each other host. Measured at 1 Gbit/s
+/// (docs/performance.md).
+std::size_t worth_of_messages(const WorkerGroup &workers) {
+    constexpr std::size_t kMoreBytes = 6144;
+    const std::size_t mates = workers.per_host() - 1, hosts = workers.count() / workers.per_host();
+    return kMoreBytes * (mates == 0 ? hosts - 1 : hosts * mates / 2);
+}
+
 /// Whether to send all partials with the headers: they must fit, and it must be quicker than the longer way, which
 /// sends fewer bytes.
 bool is_small_all_reduce(const Collective &asked) {
-    // For each worker that a host need not talk to, it may send this many bytes more than in the longer way. Measured
-    // at 1 Gbit/s (docs/performance.md).
-    constexpr std::size_t kMoreBytes = 6144;
     if (!is_all_reduce_by_links(asked)) return false;
     const DoublingPlan &plan = asked.workers.doubling();
     std::size_t bytes = 0; // all rows' partials of one subtree; they grow at most once, after the first round
@@ -39,7 +45,7 @@ bool is_small_all_reduce(const Collective &asked) {
     const std::size_t hosts = asked.workers.count() / asked.workers.per_host();
     const std::size_t there = 2 * bytes * (hosts - 1) / hosts;
     return bytes * plan.most_partials() <= SmallExchange::kPayloadLimit &&
-           bytes * plan.most_crossing() <= there + kMoreBytes * (asked.workers.count() - 1);
+           bytes * plan.most_crossing() <= there + worth_of_messages(asked.workers);
 }
 
 void along_rails(const Collective &asked) {
@@ -83,9 +89,9 @@ void broadcast_with_headers(const Collective &asked) {
         if (input.elements != 0) payload.insert(payload.end(), from, from + bytes_of(call.outputs[b]));
     }
     WorkerGroup &workers = asked.workers;
-    const bool by_relays = workers.relays() && bytes <= RelayedExchange::most(workers.count());
+    const bool by_relays = workers.relays() && bytes <= RelayedExchange::most_of_one(workers.count());
     WorkerOperation operation =
-        by_relays ? WorkerOperation(workers, call, {payload.data(), payload.size()}, asked.timeout_ns)
+        by_relays ? WorkerOperation(workers, call, {payload.data(), payload.size()}, asked.timeout_ns, root)
                   : WorkerOperation(workers, call, payload.data(), payload.size(), asked.timeout_ns);
     if (operation.payload_bytes(root) != bytes)
         operation.fail(bad_message(asked.workers.rank(root),
@@ -126,7 +132,8 @@ constexpr QuickWay kQuickWays[] = {
          WorkerOperation::all_reduce_small(asked.workers, asked.call(), asked.rows, asked.timeout_ns);
      }},
     {"all-reduce along rails",
-     [](const Collective &asked) { return is_all_reduce_by_links(asked) && asked.workers.per_host() > 1; }, along_rails},
+     [](const Collective &asked) { return is_all_reduce_by_links(asked) && asked.workers.per_host() > 1; },
+     along_rails},
     {"barrier by relays", is_barrier_by_relays, meet_by_relays},
     {"small parts by relays", may_relay, perform_relaying},
     {"parts with the headers", may_carry, perform_carrying},

@@ -4,8 +4,8 @@
 #include "device/gpu/loader.h"
 #include "device/gpu/overdue.h"
 #include "device/gpu/owned_ranges.h"
-#include "device/gpu/retired.h"
 #include "device/gpu/reserved_memory.h"
+#include "device/gpu/retired.h"
 #include "util/process_wide.h"
 #include "util/text.h"
 
