@@ -141,7 +141,10 @@ bool Tcp::has_to_try() const {
 }
 
 bool Tcp::stirs() {
-    return can_try() || (!watching_.empty() && ready_within(0));
+    if (can_try()) return true;
+    if (watching_.empty() || !ready_within(0)) return false;
+    end_wait(watched_.data()); // progress() need not look again
+    return true;
 }
 
 uint64_t Tcp::begin_wait(std::vector<pollfd> &descriptors) {
