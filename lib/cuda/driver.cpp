@@ -78,7 +78,8 @@ OnDevice::OnDevice(int32_t device) : error_(driver().error) {
         error_ = context_of(functions, device, wanted);
         if (error_ != 0) return;
     } else {
-        wanted = current != nullptr ? current : any_context.load(std::memory_order_acquire);
+        const CUcontext own = any_context.load(std::memory_order_acquire);
+        wanted = current != nullptr && (device != kOwn || own == nullptr) ? current : own;
     }
     if (wanted == current) return;
     error_ = functions.context_push(wanted);

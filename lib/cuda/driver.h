@@ -42,7 +42,9 @@ const Driver &driver();
 /// recording. The library's threads make such calls at any time.
 class OnDevice {
   public:
-    /// `device` -1 keeps the current context; if there is none, it takes some context that exists.
+    /// `device` -1 keeps the current context; if there is none, it takes some context of this module. kOwn takes one of
+    /// this module if there is one, whatever the program has made current.
+    static constexpr int32_t kOwn = -2;
     explicit OnDevice(int32_t device);
     ~OnDevice();
     OnDevice(const OnDevice &) = delete;

@@ -147,7 +147,7 @@ int release_pinned(void *memory) {
 int memory_kind(const void *address, int32_t *kind, int32_t *device) {
     *kind = MDIST_GPU_MEMORY_HOST;
     *device = -1;
-    const OnDevice on(-1);
+    const OnDevice on(OnDevice::kOwn); // the program may have destroyed what it made current
     if (on.error() != 0) return on.error();
     CUmemorytype type = {};
     int ordinal = -1;

@@ -3,6 +3,7 @@
 #include "comm/links/routed.h"
 #include "comm/links/shm.h"
 #include "comm/links/tcp.h"
+#include "util/clock.h"
 
 #include <sys/socket.h>
 
@@ -16,6 +17,7 @@ using namespace mdist;
 constexpr uint32_t kHosts = 2;
 constexpr uint32_t kPerHost = 2;
 constexpr uint32_t kWorkers = kHosts * kPerHost;
+constexpr uint64_t kAwake[] = {0, 50'000}; // ns for which a wait may stay awake
 
 bool same_host(uint32_t a, uint32_t b) {
     return a / kPerHost == b / kPerHost;
@@ -34,7 +36,7 @@ std::vector<std::vector<int>> connect_hosts() {
     return sockets;
 }
 
-std::unique_ptr<Link> make_link(test::Board &board, uint32_t rank, const std::vector<int> &sockets) {
+std::unique_ptr<Link> make_link(test::Board &board, uint32_t rank, const std::vector<int> &sockets, uint64_t awake_ns) {
     auto mates = std::make_shared<ShmMates>(rank, test::test_sizes(kWorkers), 1);
     std::vector<std::string> offers = board.exchange(rank, 0, mates->offer());
     for (uint32_t other = 0; other < kWorkers; ++other)
@@ -43,16 +45,16 @@ std::unique_ptr<Link> make_link(test::Board &board, uint32_t rank, const std::ve
     if (mates->per_host() != kPerHost) throw Failure(MDIST_ERR_INTERNAL, "the hosts are not known");
     std::vector<std::unique_ptr<Link>> links;
     links.push_back(make_shm_link(mates, std::make_shared<ShmBell>(mates)));
-    links.push_back(make_tcp_link(rank, sockets, 0, false));
+    links.push_back(make_tcp_link(rank, sockets, awake_ns, false));
     std::vector<Route> routes;
     for (uint32_t other = 0; other < kWorkers; ++other) {
         Link *const link = links[same_host(rank, other) ? 0 : 1].get();
         routes.push_back({link, link, 0});
     }
-    return make_routed_link(std::move(links), std::move(routes), 0);
+    return make_routed_link(std::move(links), std::move(routes), awake_ns);
 }
 
-Links make_links() {
+Links make_links(uint64_t awake_ns) {
     test::Board board(kWorkers);
     const auto sockets = connect_hosts();
     Links links(kWorkers);
@@ -60,7 +62,7 @@ Links make_links() {
     for (uint32_t rank = 0; rank < kWorkers; ++rank)
         threads.emplace_back([&, rank] {
             test::run_one(board, rank, [&](test::Board &, uint32_t) {
-                links[rank] = make_link(board, rank, sockets[rank]);
+                links[rank] = make_link(board, rank, sockets[rank], awake_ns);
                 return std::string();
             });
         });
@@ -69,8 +71,8 @@ Links make_links() {
     return links;
 }
 
-void schedules_go_over_both_links_between_workers_that_sleep(void **) {
-    const Links links = make_links();
+void check_schedules(uint64_t awake_ns) {
+    const Links links = make_links(awake_ns);
     for (uint32_t seed = 0; seed < rounds(20, 200); ++seed) {
         Random random(seed);
         const uint32_t per_host = seed % 2 == 0 ? kPerHost : 1;
@@ -90,15 +92,41 @@ void schedules_go_over_both_links_between_workers_that_sleep(void **) {
     }
 }
 
+void schedules_go_over_both_links(void **) {
+    for (const uint64_t awake_ns : kAwake) check_schedules(awake_ns);
+}
+
 void an_interrupt_ends_a_wait_that_has_nothing_to_wait_for(void **) {
-    const Links links = make_links();
-    links[0]->interrupt();
-    links[0]->wait(600'000'000'000);
+    for (const uint64_t awake_ns : kAwake) {
+        const Links links = make_links(awake_ns);
+        links[0]->interrupt();
+        links[0]->wait(600'000'000'000);
+    }
+}
+
+/// A wait that an old interrupt ends again and again is made millions of times each second.
+void an_interrupt_ends_no_later_waits(void **) {
+    constexpr uint64_t kWaitNs = 20'000'000, kAllNs = 200'000'000;
+    for (const uint64_t awake_ns : kAwake) {
+        const Links links = make_links(awake_ns);
+        Pending mate, other;
+        char bytes[2];
+        links[0]->receive(1, 7, &bytes[0], 1, mate);
+        links[0]->receive(2, 7, &bytes[1], 1, other);
+        links[0]->interrupt(); // before anything that the link could learn from
+        uint32_t waits = 0;
+        for (const uint64_t end = monotonic_clock().now_ns() + kAllNs; monotonic_clock().now_ns() < end; ++waits) {
+            links[0]->progress();
+            links[0]->wait(kWaitNs);
+        }
+        assert_in_range(waits, 1, 5000);
+        for (const auto &link : links) link->close();
+    }
 }
 
 void whoever_waits_for_either_link_is_told_of_a_loss(void **) {
     for (const uint32_t lost : {1u, 2u}) { // a mate, and one on the other host
-        const Links links = make_links();
+        const Links links = make_links(kAwake[lost % 2]);
         Pending mate, other;
         char bytes[2];
         links[0]->receive(1, 7, &bytes[0], 1, mate);
@@ -120,8 +148,9 @@ void whoever_waits_for_either_link_is_told_of_a_loss(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(schedules_go_over_both_links_between_workers_that_sleep),
+        cmocka_unit_test(schedules_go_over_both_links),
         cmocka_unit_test(an_interrupt_ends_a_wait_that_has_nothing_to_wait_for),
+        cmocka_unit_test(an_interrupt_ends_no_later_waits),
         cmocka_unit_test(whoever_waits_for_either_link_is_told_of_a_loss),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

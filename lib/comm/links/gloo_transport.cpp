@@ -41,7 +41,7 @@ std::string GlooPair::reason() {
 void GlooPair::lose(const std::string &reason) noexcept {
     try {
         signalExceptionExternal(reason);
-    } catch (...) { // out of memory; the next event brings the loop thread here again
+    } catch (...) { // out of memory
         lost_.store(true, std::memory_order_release);
     }
     events_.advance();
@@ -75,10 +75,19 @@ void GlooPair::close_listener_on_exec() {
 
 void GlooPair::handleEvents(int events) {
     try {
-        Pair::handleEvents(events);
+        if (!broken_) return Pair::handleEvents(events);
     } catch (const std::exception &error) {
-        lose(gloo_reason(error));
+        broken_ = gloo_reason(error);
     }
+    // Whoever has the lock may wait for this thread to forget the socket. So this thread must not wait for the lock; if
+    // it does not get it, the next event brings it here again.
+    const std::unique_lock lock(m_, std::try_to_lock);
+    try {
+        if (lock) signalException(*broken_);
+    } catch (const std::exception &) { // out of memory
+    }
+    lost_.store(true, std::memory_order_release);
+    events_.advance();
 }
 
 bool GlooPair::read() {

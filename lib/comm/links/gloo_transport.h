@@ -23,6 +23,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,7 @@ class GlooPair final : public gloo::transport::tcp::Pair {
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
     /// Why the pair is lost.
     std::string reason();
-    /// Makes the pair lost, unless it is already.
+    /// Makes the pair lost, unless it is already. Not for the loop thread, for which others may wait under the lock.
     void lose(const std::string &reason) noexcept;
     /// Closes the socket after everything written: the peer reads that, then the end. When this returns, the loop
     /// thread does not use this pair any more. That takes one round of its loop (10 ms) at most.
@@ -63,6 +64,7 @@ class GlooPair final : public gloo::transport::tcp::Pair {
   private:
     EventCount &events_;
     std::atomic<bool> lost_{false};
+    std::optional<std::string> broken_; // what the loop thread met; only that uses it
 };
 
 /// A message that a peer announced and that this end has not posted the counterpart of.

@@ -14,7 +14,8 @@ class Pollable {
   public:
     virtual ~Pollable() = default;
 
-    /// Whether progress() has something to do. Looks without sleeping.
+    /// Whether progress() has something to do, or the wait is to end. Looks without sleeping. If this returns true, the
+    /// wait ends, so an interrupt is spent.
     virtual bool stirs() = 0;
     /// Appends the descriptors to poll. Returns the longest time to wait; 0 if progress() already has something to do.
     virtual uint64_t begin_wait(std::vector<pollfd> &descriptors) = 0;

@@ -76,7 +76,9 @@ class ShmLink final : public Link, public Pollable {
     Pollable *pollable() override { return this; }
     bool stirs() override {
         list_busy();
-        return ready();
+        if (!ready()) return false;
+        interrupted_.store(false, std::memory_order_seq_cst); // the wait ends with this
+        return true;
     }
     uint64_t begin_wait(std::vector<pollfd> &descriptors) override;
     void end_wait(const pollfd *found) override;

@@ -5,8 +5,8 @@
 
 namespace mdist {
 
-DoublingPlan::DoublingPlan(const Spans &spans, uint32_t per_host)
-    : workers_(spans.workers()), per_host_(per_host < workers_ ? per_host : 1) {
+DoublingPlan::DoublingPlan(const Spans &spans, uint32_t per_host, bool by_hosts)
+    : workers_(spans.workers()), per_host_(by_hosts && per_host < workers_ ? per_host : 1) {
     for (uint32_t round = 0; round == 0 || size(round) < workers_; ++round)
         cuts_.emplace_back(spans.grouped(size(round)));
     for (const reduce::Cut &cut : cuts_) most_partials_ = std::max(most_partials_, cut.most());

@@ -40,8 +40,11 @@ class DoublingPlan {
         Workers to;   // get what its own block has
     };
 
-    /// Each host has `per_host` workers, with consecutive ranks.
-    DoublingPlan(const Spans &spans, uint32_t per_host);
+    /// Each host has `per_host` workers, with consecutive ranks. If not `by_hosts`, all of them speak nevertheless.
+    DoublingPlan(const Spans &spans, uint32_t per_host, bool by_hosts = true);
+
+    /// Whether one worker of each host speaks for its mates.
+    bool by_hosts() const { return per_host_ > 1; }
 
     /// The rounds in which blocks join, at least one, and the last one behind them, if mates get what has come.
     uint32_t rounds() const { return joins() + (by_hosts() ? 1 : 0); }
@@ -64,13 +67,12 @@ class DoublingPlan {
     uint32_t most_crossing() const { return most_crossing_; }
 
   private:
-    bool by_hosts() const { return per_host_ > 1; }
     uint32_t size(uint32_t round) const;
     Part part_of_pair(uint32_t round, uint32_t worker) const;
     uint32_t crossing(uint32_t worker, uint32_t per_host) const;
 
     const uint32_t workers_;
-    const uint32_t per_host_;       // 1 if there is one host
+    const uint32_t per_host_;       // 1 if all workers speak
     std::vector<reduce::Cut> cuts_; // by joining round
     uint32_t most_partials_ = 0;
     uint32_t most_crossing_ = 0;

@@ -2,9 +2,9 @@
 // ShmBell: how the workers of one host wait for what their mates write.
 //
 // A worker that has published something for all mates calls ring(), or ring(mate) if only that one waits for it. While
-// nobody sleeps, this costs one look at each. A worker
-// that waits first looks for a while, as long as its patience allows. Then it says in its own segment that it sleeps,
-// looks once more, and sleeps on its mates' bells, which only they ring.
+// nobody sleeps, this costs one look at each. A worker that waits first looks for a while, as long as its patience
+// allows. Then it says in its own segment that it sleeps, looks once more, and sleeps on its mates' bells, which only
+// they ring.
 //
 // Whatever is published, and looked at here, must be atomic and sequentially consistent. Then either the sleeper sees
 // what was published, or the publisher sees the sleeper. Still, no sleep is longer than some milliseconds; after that a

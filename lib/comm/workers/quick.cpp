@@ -26,12 +26,12 @@ bool is_all_reduce_by_links(const Collective &asked) {
 }
 
 /// How many bytes more than in the longer way a host may send, since that takes more messages: so many for each worker
-/// that it need not talk to, or for each two mates that would send to each other host. Measured at 1 Gbit/s
-/// (docs/performance.md).
+/// that it need not talk to or, where one speaks for its mates, half as many for each host and each of these mates.
+/// Measured at 1 Gbit/s (docs/performance.md).
 std::size_t worth_of_messages(const WorkerGroup &workers) {
     constexpr std::size_t kMoreBytes = 6144;
     const std::size_t mates = workers.per_host() - 1, hosts = workers.count() / workers.per_host();
-    return kMoreBytes * (mates == 0 ? hosts - 1 : hosts * mates / 2);
+    return workers.doubling().by_hosts() ? kMoreBytes * hosts * mates / 2 : kMoreBytes * (workers.count() - 1);
 }
 
 /// Whether to send all partials with the headers: they must fit, and it must be quicker than the longer way, which

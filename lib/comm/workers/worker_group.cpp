@@ -23,7 +23,9 @@ WorkerGroup::WorkerGroup(const WorkerGroup &job, WorkerLinks links, GroupLayout 
       label_(layout_->name()),
       cut_(layout_->spans),
       self_(layout_->worker_of_rank(job.self())),
-      doubling_(layout_->spans, links_.per_host) {}
+      // The membership does not know who has come to an operation of a group, so mates that do not speak could not say
+      // for whom they wait.
+      doubling_(layout_->spans, links_.per_host, false) {}
 
 uint64_t WorkerGroup::enter() {
     if (membership_->failed())

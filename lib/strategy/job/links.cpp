@@ -29,11 +29,11 @@ std::string workers_text(const std::vector<uint64_t> &ranks) {
     return text(ranks.size() == 1 ? "worker " : "workers ", all);
 }
 
-/// The links of one worker to the others, while they are made.
 /// How long a wait for other hosts stays awake at most: about the cost of the wake that it may save. Whether it does,
 /// it learns from how that went before, since the kernel's network, or other workers, may need the core.
 constexpr uint64_t kAwakeNs = 50'000;
 
+/// The links of one worker to the others, while they are made.
 class Links {
   public:
     Links(Membership &membership, const LinkSettings &settings, uint32_t threads, const Spans &spans,
