@@ -132,6 +132,7 @@ void reduce_partial(const Operation &operation, const Cut &cut, uint32_t index, 
 
 void merge_partials(const Operation &operation, const Cut &fine, const Cut &coarse, uint32_t index,
                     const void *const *partials, void *partial, std::size_t elements) {
+    if (elements == 0) return;
     const Subtree &whole = coarse.subtrees()[index];
     const auto *const first = std::find_if(fine.subtrees().data(), fine.subtrees().data() + fine.subtrees().size(),
                                            [&](const Subtree &part) { return part.begin == whole.begin; });
