@@ -75,15 +75,19 @@ void GlooPair::close_listener_on_exec() {
 
 void GlooPair::handleEvents(int events) {
     try {
-        if (!broken_) return Pair::handleEvents(events);
+        Pair::handleEvents(events);
     } catch (const std::exception &error) {
-        broken_ = gloo_reason(error);
+        end(gloo_reason(error));
     }
-    // Whoever has the lock may wait for this thread to forget the socket. So this thread must not wait for the lock; if
-    // it does not get it, the next event brings it here again.
-    const std::unique_lock lock(m_, std::try_to_lock);
+}
+
+/// Whoever has the lock may wait for this thread to forget the socket. So this thread must not wait for the lock. If it
+/// does not get it, the next event brings it to read().
+void GlooPair::end(const std::string &reason) noexcept {
     try {
-        if (lock) signalException(*broken_);
+        broken_ = reason;
+        const std::unique_lock lock(m_, std::try_to_lock);
+        if (lock) signalException(reason);
     } catch (const std::exception &) { // out of memory
     }
     lost_.store(true, std::memory_order_release);
@@ -91,6 +95,7 @@ void GlooPair::handleEvents(int events) {
 }
 
 bool GlooPair::read() {
+    if (!broken_.empty()) return signalException(broken_), false;
     const bool whole = Pair::read();
     if (whole) events_.advance();
     return whole;

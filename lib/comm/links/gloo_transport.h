@@ -23,7 +23,6 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,9 +61,11 @@ class GlooPair final : public gloo::transport::tcp::Pair {
     void changeState(state next_state) noexcept override; // under the pair's lock
 
   private:
+    void end(const std::string &reason) noexcept;
+
     EventCount &events_;
     std::atomic<bool> lost_{false};
-    std::optional<std::string> broken_; // what the loop thread met; only that uses it
+    std::string broken_; // what the loop thread met; only that uses it
 };
 
 /// A message that a peer announced and that this end has not posted the counterpart of.
