@@ -64,7 +64,7 @@ fn together(strategy: &Strategy) -> Done {
         let work = replica.all_reduce_start(Op::Xor, vec![1i16 << id])?;
         let ends = ends.clone();
         work.on_done(move |end| {
-            drop(ends.fetch_add(if end.is_ok() { 1 } else { 9 }, Ordering::SeqCst))
+            ends.fetch_add(if end.is_ok() { 1 } else { 9 }, Ordering::SeqCst);
         })?;
         equal(work.wait()?, vec![15])
     })?;
