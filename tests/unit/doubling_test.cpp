@@ -255,6 +255,24 @@ void who_has_come_is_known_of_whole_blocks(void **) {
     assert_false(doublings[6]->has_come(4) || doublings[6]->has_come(kLate) || doublings[4]->has_come(kLate));
 }
 
+/// Two hosts of two: only the first worker of each hears from others before the result.
+void who_has_come_is_known_to_those_who_speak(void **) {
+    constexpr uint32_t kWorkers = 4, kLate = 3;
+    Random random(1);
+    const ReduceJob job(random, Spans::even(kWorkers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
+    const Links links = make_inproc_links(kWorkers);
+    Parties parties(job, kWorkers, 2);
+    std::vector<std::unique_ptr<Doubling>> doublings(kLate);
+    for (uint32_t party = 0; party < kLate; ++party)
+        doublings[party] = parties.make(*links[party], OperationHeader::of(job.call(0), 7, 0));
+    for (int i = 0; i < 10; ++i)
+        for (const auto &doubling : doublings) assert_false(doubling->advance());
+    assert_true(doublings[0]->has_come(1));
+    assert_false(doublings[0]->has_come(2) || doublings[0]->has_come(kLate));
+    assert_true(doublings[2]->has_come(0) && doublings[2]->has_come(1));
+    assert_false(doublings[2]->has_come(kLate) || doublings[1]->has_come(0));
+}
+
 void bytes_that_are_not_due_are_refused(void **) {
     const Links links = make_inproc_links(2);
     Random random(1);
@@ -281,6 +299,7 @@ int main() {
         cmocka_unit_test(a_worker_in_another_operation_or_one_that_meets_it_says_so),
         cmocka_unit_test(nobody_gets_through_where_two_disagree),
         cmocka_unit_test(who_has_come_is_known_of_whole_blocks),
+        cmocka_unit_test(who_has_come_is_known_to_those_who_speak),
         cmocka_unit_test(bytes_that_are_not_due_are_refused),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -72,8 +72,8 @@ bool ShmStream::receive_now(uint64_t tag, void *data, std::size_t bytes) {
 
 void ShmStream::progress() {
     if (!busy()) return;
-    const bool lost =
-        gone_ || closed_.load(std::memory_order_acquire) != 0; // look first: it may have sent everything before
+    // Look first: it may have sent everything before.
+    const bool lost = gone_ || closed_.load(std::memory_order_acquire) != 0;
     push();
     pull();
     if (!lost || !busy()) return;

@@ -44,8 +44,8 @@ class PhysicalGpu : public GpuCard {
 };
 
 /// Where an address lies: on the host (page-locked memory too), or on which GPU. Cheap for the library's own memory.
-/// The host if no GPU has been used. Memory of no particular GPU counts as GPU `asking`'s; only a simulated GPU has
-/// such memory.
+/// The host if no GPU has been used. Throws if CUDA cannot tell. Memory of no particular GPU counts as GPU `asking`'s;
+/// only a simulated GPU has such memory.
 Place place_of(const void *address, int32_t asking = 0);
 
 /// Copies between any two memories; done on return. It waits for no stream: wait before for any work that uses them.
