@@ -3,9 +3,9 @@
 // has the right result. Every other party fails, or waits for one that has stopped.
 #include "comm/schedules/all_reduce.h"
 #include "comm/schedules/broadcast.h"
-#include "comm/schedules/doubling.h"
 #include "comm/schedules/rails.h"
 #include "comm/schedules/relayed_exchange.h"
+#include "comm/schedules/small_all_reduce.h"
 #include "comm/schedules/small_exchange.h"
 #include "strategy/job/call_functions.h"
 
@@ -24,7 +24,8 @@ enum class Fault : uint32_t { kNone, kKill, kStop, kOtherCall };
 /// How all workers perform the operation.
 struct Way {
     uint32_t per_host;
-    bool small; // by doubling
+    bool small; // with the headers
+    JoinPlan::Way joins;
     uint32_t root;
     uint64_t chunk_elements;
 };
@@ -35,7 +36,12 @@ struct Way {
 class Part final : public Schedule {
   public:
     Part(Link &link, const ReduceJob &job, const Way &way, const Call &call)
-        : link_(link), job_(job), way_(way), call_(call), plan_(job.spans(), way.per_host) {
+        : link_(link),
+          job_(job),
+          way_(way),
+          call_(call),
+          plan_(job.spans(), way.per_host),
+          small_plan_(job.spans(), way.per_host, true, way.joins) {
         for (const int32_t dtype : dtypes_of(job.call(0)))
             rows_.emplace_back(job.calls(link.self()), dtype, job.cut(), link.self());
         begin_next();
@@ -55,7 +61,7 @@ class Part final : public Schedule {
         const uint64_t tag = uint64_t{step_} << 32;
         const OperationHeader header = OperationHeader::of(call_, step_, 0);
         if (step == 0 && way_.small && call_.kind == &calls::kAllReduce) {
-            current_ = std::make_unique<Doubling>(link_, header, plan_, rows_, scratch_);
+            current_ = std::make_unique<SmallAllReduce>(link_, header, small_plan_, rows_, scratch_);
         } else if (step == reduced + 1 && way_.small) {
             current_ = std::make_unique<RelayedExchange>(link_, header, plan_, SmallExchange::Bytes(),
                                                          RelayedExchange::kEveryone, scratch_);
@@ -81,7 +87,7 @@ class Part final : public Schedule {
     const ReduceJob &job_;
     const Way way_;
     const Call &call_;
-    const DoublingPlan plan_;
+    const JoinPlan plan_, small_plan_;
     std::vector<ReduceRow> rows_; // by dtype
     std::size_t step_ = 0;
     Scratch scratch_;
@@ -149,7 +155,8 @@ class Run {
 
     Way random_way() {
         const auto per_host = static_cast<uint32_t>(1 + random_() % 3);
-        return {per_host, random_() % 2 == 0, 0, 1 + random_() % 60};
+        const auto joins = random_() % 2 == 0 ? JoinPlan::Way::kTwoByTwo : JoinPlan::Way::kAllAtOnce;
+        return {per_host, random_() % 2 == 0, joins, 0, 1 + random_() % 60};
     }
 
     void strike() {

@@ -42,7 +42,7 @@ struct Parties {
         payloads[worker] = std::move(payload);
     }
 
-    DoublingPlan plan;
+    JoinPlan plan;
     uint32_t giver = RelayedExchange::kEveryone;
     std::vector<std::vector<unsigned char>> payloads;
     std::vector<Scratch> scratch;

@@ -11,17 +11,13 @@
 
 namespace mdist {
 
-RelayedExchange::RelayedExchange(Link &link, const OperationHeader &mine, const DoublingPlan &plan,
+RelayedExchange::RelayedExchange(Link &link, const OperationHeader &mine, const JoinPlan &plan,
                                  const SmallExchange::Bytes &payload, uint32_t giver, Scratch &scratch)
-    : DoublingRounds(link, mine, plan),
-      giver_(giver),
-      payloads_(link.parties()),
-      own_(plan.rounds()),
-      others_(messages()) {
+    : JoinRounds(link, mine, plan), giver_(giver), payloads_(link.parties()), own_(plan.rounds()), others_(messages()) {
     payloads_[link.self()] = payload;
     lay_out(scratch);
-    const Message first = gives(0) ? write_block(0) : Message();
-    start(first.data, first.bytes);
+    if (gives(0)) write_block(0);
+    start();
 }
 
 void RelayedExchange::lay_out(Scratch &scratch) {
@@ -33,9 +29,9 @@ void RelayedExchange::lay_out(Scratch &scratch) {
                 use(others_[number(round, i)], most_bytes(round, other_block(round, i)));
         }
     };
-    each_message([&](const Message &, std::size_t bytes) { total += bytes; });
+    each_message([&](const Block &, std::size_t bytes) { total += bytes; });
     char *memory = scratch.take(total);
-    each_message([&](Message &message, std::size_t bytes) { message.data = std::exchange(memory, memory + bytes); });
+    each_message([&](Block &message, std::size_t bytes) { message.data = std::exchange(memory, memory + bytes); });
 }
 
 /// The largest size of a block's message.
@@ -49,9 +45,9 @@ std::size_t RelayedExchange::most_bytes(uint32_t round, uint32_t block) const {
 }
 
 /// Writes the message of the own block.
-const RelayedExchange::Message &RelayedExchange::write_block(uint32_t round) {
+void RelayedExchange::write_block(uint32_t round) {
     const uint32_t begin = plan().begin(round, own_block(round)), end = plan().end(round, own_block(round));
-    Message &message = own_[round];
+    Block &message = own_[round];
     char *length = message.data, *to = length + (end - begin) * sizeof(Length);
     for (uint32_t worker = begin; worker < end; ++worker, length += sizeof(Length)) {
         const Length own = payloads_[worker].bytes;
@@ -60,7 +56,6 @@ const RelayedExchange::Message &RelayedExchange::write_block(uint32_t round) {
         to += round_up(own, kAlignment);
     }
     message.bytes = static_cast<std::size_t>(to - message.data);
-    return message;
 }
 
 char *RelayedExchange::room(uint32_t round, uint32_t index, uint64_t bytes) {
@@ -70,7 +65,7 @@ char *RelayedExchange::room(uint32_t round, uint32_t index, uint64_t bytes) {
     if (bytes < least || bytes > most)
         throw bad_message(link().rank(part(round).from[index]),
                           text("an operation with a payload of ", bytes, " bytes instead of ", least, " to ", most));
-    Message &message = others_[number(round, index)];
+    Block &message = others_[number(round, index)];
     message.bytes = bytes;
     return message.data;
 }
@@ -79,7 +74,7 @@ char *RelayedExchange::room(uint32_t round, uint32_t index, uint64_t bytes) {
 void RelayedExchange::read_block(uint32_t round, uint32_t index) {
     const uint32_t block = other_block(round, index);
     const uint32_t begin = plan().begin(round, block), end = plan().end(round, block);
-    const Message &message = others_[number(round, index)];
+    const Block &message = others_[number(round, index)];
     std::size_t at = (end - begin) * sizeof(Length);
     for (uint32_t worker = begin; worker < end; ++worker) {
         Length length = 0;
@@ -96,8 +91,8 @@ void RelayedExchange::join(uint32_t round) {
     for (uint32_t i = 0; i < part(round).from.count; ++i) read_block(round, i);
     const uint32_t next = round + 1;
     if (next == rounds() || !gives(next)) return;
-    const Message &message = write_block(next);
-    give(next, message.data, message.bytes);
+    write_block(next);
+    give(next);
 }
 
 } // namespace mdist

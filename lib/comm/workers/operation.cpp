@@ -30,7 +30,7 @@ WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const S
                                  uint64_t timeout_ns, uint32_t giver)
     : WorkerOperation(workers, call, 0, timeout_ns) {
     drive([&]() -> Schedule & {
-        return relayed_.emplace(link(), header_, workers.doubling(), relayed, giver, scratch());
+        return relayed_.emplace(link(), header_, workers.two_by_two(), relayed, giver, scratch());
     });
 }
 
@@ -46,12 +46,11 @@ void WorkerOperation::all_reduce_shared(WorkerGroup &workers, const Call *const 
     operation.attempt([&] { workers.shared()->all_reduce(operation.header_, calls, [&] { operation.check(wait); }); });
 }
 
-void WorkerOperation::all_reduce_small(WorkerGroup &workers, const Call &call, const std::vector<ReduceRow> &rows,
-                                       uint64_t timeout_ns) {
+void WorkerOperation::all_reduce_small(WorkerGroup &workers, const Call &call, const JoinPlan &plan,
+                                       const std::vector<ReduceRow> &rows, uint64_t timeout_ns) {
     WorkerOperation operation(workers, call, 0, timeout_ns);
     operation.drive([&]() -> Schedule & {
-        return operation.doubling_.emplace(operation.link(), operation.header_, workers.doubling(), rows,
-                                           operation.scratch());
+        return operation.small_.emplace(operation.link(), operation.header_, plan, rows, operation.scratch());
     });
 }
 
@@ -103,7 +102,7 @@ uint64_t WorkerOperation::check(Wait &wait) const {
     if (workers_.membership().failed())
         if (std::optional<Failure> cause = workers_.membership().failure()) throw *cause;
     const ShmGroup *const shared = workers_.shared();
-    if (shared != nullptr && !relayed_ && !doubling_) shared->require_same();
+    if (shared != nullptr && !relayed_ && !small_) shared->require_same();
     const uint64_t now_ns = monotonic_clock().now_ns();
     if (wait.begin_ns == 0) wait.begin(now_ns);
     const uint64_t waited_ns = now_ns - wait.begin_ns;
@@ -113,20 +112,20 @@ uint64_t WorkerOperation::check(Wait &wait) const {
 }
 
 /// Whether a worker has come to this operation, by what it has told this worker itself: the membership's knowledge is
-/// some heartbeats old. In a doubling not every worker tells this one, but a worker that waits there has announced
-/// itself.
+/// some heartbeats old. Where blocks of workers join, not every worker tells this one, but a worker that waits there
+/// has announced itself.
 bool WorkerOperation::has_come(uint32_t worker) const {
     if (worker == workers_.self()) return true;
     if (messages_) return messages_->has_come(worker);
-    if (const DoublingRounds *const rounds = this->rounds())
+    if (const JoinRounds *const rounds = this->rounds())
         return rounds->has_come(worker) || workers_.has_entered(worker, header_.sequence);
     const ShmGroup *const shared = workers_.shared();
     return shared != nullptr && shared->has_come(worker);
 }
 
 /// The schedule in which not every worker tells this one that it has come; nullptr if every worker does.
-const DoublingRounds *WorkerOperation::rounds() const {
-    if (doubling_) return &*doubling_;
+const JoinRounds *WorkerOperation::rounds() const {
+    if (small_) return &*small_;
     return relayed_ ? &*relayed_ : nullptr;
 }
 

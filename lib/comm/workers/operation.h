@@ -7,8 +7,8 @@
 #pragma once
 
 #include "comm/call/operation_header.h"
-#include "comm/schedules/doubling.h"
 #include "comm/schedules/relayed_exchange.h"
+#include "comm/schedules/small_all_reduce.h"
 #include "comm/schedules/small_exchange.h"
 #include "comm/workers/worker_group.h"
 #include "util/function_ref.h"
@@ -37,9 +37,10 @@ class WorkerOperation {
 
     /// All-reduces among workers that all share memory (Workers::all_share); needs no schedule.
     static void all_reduce_shared(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns);
-    /// Does a small all-reduce among other workers. The header travels along with the data. `rows` are those of `call`.
-    static void all_reduce_small(WorkerGroup &workers, const Call &call, const std::vector<ReduceRow> &rows,
-                                 uint64_t timeout_ns);
+    /// Does a small all-reduce among other workers, by one of their plans. The header travels along with the data.
+    /// `rows` are those of `call`.
+    static void all_reduce_small(WorkerGroup &workers, const Call &call, const JoinPlan &plan,
+                                 const std::vector<ReduceRow> &rows, uint64_t timeout_ns);
 
     /// What a worker sent along with its header, also for this worker.
     const char *payload(uint32_t worker) const {
@@ -82,7 +83,7 @@ class WorkerOperation {
     void attempt(FunctionRef<void()> body);
     uint64_t check(Wait &wait) const;
     bool has_come(uint32_t worker) const;
-    const DoublingRounds *rounds() const;
+    const JoinRounds *rounds() const;
     bool somebody_waits() const;
     WaitText waiting() const;
     Failure late() const;
@@ -92,7 +93,7 @@ class WorkerOperation {
     const OperationHeader header_;
     // How this worker tells the others what it calls: at most one of them. None is set if memory is shared.
     std::optional<SmallExchange> messages_;
-    std::optional<Doubling> doubling_;
+    std::optional<SmallAllReduce> small_;
     std::optional<RelayedExchange> relayed_;
 };
 

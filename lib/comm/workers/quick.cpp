@@ -11,6 +11,7 @@
 #include "comm/workers/small_parts.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace mdist::workers {
@@ -25,27 +26,46 @@ bool is_all_reduce_by_links(const Collective &asked) {
     return is_all_reduce(asked) && !asked.workers.all_share();
 }
 
-/// How many bytes more than in the longer way a host may send, since that takes more messages: so many for each worker
-/// that it need not talk to or, where one speaks for its mates, half as many for each host and each of these mates.
-/// Measured at 1 Gbit/s (docs/performance.md).
+/// How many bytes more than all at once a host may send two by two, since that takes fewer messages. They count for
+/// more, the more workers share the machine's cores. Measured at 1 Gbit/s (docs/performance.md).
 std::size_t worth_of_messages(const WorkerGroup &workers) {
-    constexpr std::size_t kMoreBytes = 6144;
+    constexpr std::size_t kOfMate = 2560;  // where one worker speaks for its mates: for each of them, on each host
+    constexpr std::size_t kOfWorker = 768; // otherwise: for each worker that this one need not talk to, by their number
+    constexpr std::size_t kMost = 8;
     const std::size_t mates = workers.per_host() - 1, hosts = workers.count() / workers.per_host();
-    return workers.doubling().by_hosts() ? kMoreBytes * hosts * mates / 2 : kMoreBytes * (workers.count() - 1);
+    const std::size_t others = workers.count() - 1;
+    return workers.two_by_two().by_hosts() ? kOfMate * hosts * mates : kOfWorker * others * std::min(others, kMost);
 }
 
-/// Whether to send all partials with the headers: they must fit, and it must be quicker than the longer way, which
-/// sends fewer bytes.
-bool is_small_all_reduce(const Collective &asked) {
-    if (!is_all_reduce_by_links(asked)) return false;
-    const DoublingPlan &plan = asked.workers.doubling();
-    std::size_t bytes = 0; // all rows' partials of one subtree; they grow at most once, after the first round
+/// All rows' partials of one subtree, in the last round in which blocks join. They grow at most once, after the first.
+std::size_t partial_bytes(const Collective &asked, const JoinPlan &plan) {
+    std::size_t bytes = 0;
     for (const ReduceRow &row : asked.rows)
         bytes += row.elements() * reduce::partial_size(row.dtype(), plan.cut(plan.joins() - 1));
+    return bytes;
+}
+
+/// Whether to send all partials with the headers, two by two: they must fit, and it must be quicker than all at once.
+bool is_small_all_reduce(const Collective &asked) {
+    if (!is_all_reduce_by_links(asked)) return false;
+    const JoinPlan &plan = asked.workers.two_by_two();
+    const std::size_t bytes = partial_bytes(asked, plan);
     const std::size_t hosts = asked.workers.count() / asked.workers.per_host();
-    const std::size_t there = 2 * bytes * (hosts - 1) / hosts;
+    const std::size_t at_once = 2 * bytes * (hosts - 1) / hosts;
     return bytes * plan.most_partials() <= SmallExchange::kPayloadLimit &&
-           bytes * plan.most_crossing() <= there + worth_of_messages(asked.workers);
+           bytes * plan.most_crossing() <= at_once + worth_of_messages(asked.workers);
+}
+
+/// Whether to send them with the headers, all at once. With more bytes, it pays to move chunk by chunk.
+bool is_medium_all_reduce(const Collective &asked) {
+    constexpr std::size_t kMost = 262144;
+    if (!is_all_reduce_by_links(asked)) return false;
+    const JoinPlan &plan = asked.workers.at_once();
+    return partial_bytes(asked, plan) * plan.most_partials() <= kMost;
+}
+
+void all_reduce_with_headers(const Collective &asked, const JoinPlan &plan) {
+    WorkerOperation::all_reduce_small(asked.workers, asked.call(), plan, asked.rows, asked.timeout_ns);
 }
 
 void along_rails(const Collective &asked) {
@@ -127,10 +147,10 @@ constexpr QuickWay kQuickWays[] = {
     {"all-reduce in shared memory",
      [](const Collective &asked) { return is_all_reduce(asked) && shares(asked.workers, asked.call()); },
      [](const Collective &asked) { WorkerOperation::all_reduce_shared(asked.workers, asked.calls, asked.timeout_ns); }},
-    {"all-reduce with the headers, by doubling", is_small_all_reduce,
-     [](const Collective &asked) {
-         WorkerOperation::all_reduce_small(asked.workers, asked.call(), asked.rows, asked.timeout_ns);
-     }},
+    {"all-reduce with the headers, two by two", is_small_all_reduce,
+     [](const Collective &asked) { all_reduce_with_headers(asked, asked.workers.two_by_two()); }},
+    {"all-reduce with the headers, all at once", is_medium_all_reduce,
+     [](const Collective &asked) { all_reduce_with_headers(asked, asked.workers.at_once()); }},
     {"all-reduce along rails",
      [](const Collective &asked) { return is_all_reduce_by_links(asked) && asked.workers.per_host() > 1; },
      along_rails},

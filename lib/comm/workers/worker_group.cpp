@@ -13,7 +13,8 @@ WorkerGroup::WorkerGroup(std::unique_ptr<Membership> membership, WorkerLinks lin
       label_("the job"),
       cut_(spans),
       self_(membership_->rank()),
-      doubling_(spans, links_.per_host) {}
+      two_by_two_(spans, links_.per_host),
+      at_once_(spans, links_.per_host, true, JoinPlan::Way::kAllAtOnce) {}
 
 WorkerGroup::WorkerGroup(const WorkerGroup &job, WorkerLinks links, GroupLayout layout)
     : membership_(job.membership_),
@@ -25,7 +26,8 @@ WorkerGroup::WorkerGroup(const WorkerGroup &job, WorkerLinks links, GroupLayout 
       self_(layout_->worker_of_rank(job.self())),
       // The membership does not know who has come to an operation of a group, so mates that do not speak could not say
       // for whom they wait.
-      doubling_(layout_->spans, links_.per_host, false) {}
+      two_by_two_(layout_->spans, links_.per_host, false),
+      at_once_(layout_->spans, links_.per_host, false, JoinPlan::Way::kAllAtOnce) {}
 
 uint64_t WorkerGroup::enter() {
     if (membership_->failed())

@@ -11,7 +11,7 @@
 
 #include "comm/links/link.h"
 #include "comm/plan/group_layout.h"
-#include "comm/schedules/doubling_plan.h"
+#include "comm/schedules/join_plan.h"
 #include "comm/schedules/scratch.h"
 #include "comm/shm/group.h"
 #include "device/memory_source.h"
@@ -73,8 +73,9 @@ class WorkerGroup {
     /// The number of workers on each host, if all hosts have the same number, with consecutive ranks, and they share
     /// memory. Otherwise 1.
     uint32_t per_host() const { return links_.per_host; }
-    /// The plan of small all-reduces and of relays.
-    const DoublingPlan &doubling() const { return doubling_; }
+    /// The plans of small all-reduces. Relays take the first.
+    const JoinPlan &two_by_two() const { return two_by_two_; }
+    const JoinPlan &at_once() const { return at_once_; }
     /// Whether to exchange few bytes by relays (schedules/relayed_exchange.h). Fewer workers have hardly more than
     /// log2(n) others.
     bool relays() const { return count() >= 4 && !all_share(); }
@@ -99,8 +100,8 @@ class WorkerGroup {
     /// The pieces' lengths of earlier calls (workers/carried.h), by a hash of what a worker knows of a call beforehand.
     std::unordered_map<uint64_t, std::vector<uint64_t>> &remembered_pieces() { return remembered_pieces_; }
 
-    /// The fingerprints of calls whose pieces were few bytes at their last call (workers/small_parts.h). The same on all
-    /// workers.
+    /// The fingerprints of calls whose pieces were few bytes at their last call (workers/small_parts.h). The same on
+    /// all workers.
     std::unordered_set<uint64_t> &calls_with_small_parts() { return calls_with_small_parts_; }
 
     /// Begins an operation and returns its number. Throws why the job has failed.
@@ -130,7 +131,7 @@ class WorkerGroup {
     const std::string label_;
     const reduce::Cut cut_;
     const uint32_t self_;
-    const DoublingPlan doubling_;
+    const JoinPlan two_by_two_, at_once_;
     uint64_t sequence_ = 0;
     Scratch scratch_;
     std::unordered_map<uint64_t, std::vector<uint64_t>> remembered_pieces_;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/schedules/doubling_plan.h"
+#include "comm/schedules/join_plan.h"
 
 #include <algorithm>
 
 namespace mdist {
 
-DoublingPlan::DoublingPlan(const Spans &spans, uint32_t per_host, bool by_hosts)
-    : workers_(spans.workers()), per_host_(by_hosts && per_host < workers_ ? per_host : 1) {
+JoinPlan::JoinPlan(const Spans &spans, uint32_t per_host, bool by_hosts, Way way)
+    : workers_(spans.workers()),
+      per_host_(by_hosts && per_host < workers_ ? per_host : 1),
+      segments_(way == Way::kAllAtOnce ? workers_ / per_host_ : 1) {
     for (uint32_t round = 0; round == 0 || size(round) < workers_; ++round)
         cuts_.emplace_back(spans.grouped(size(round)));
     for (const reduce::Cut &cut : cuts_) most_partials_ = std::max(most_partials_, cut.most());
+    if (segments_ > 1) return;
     for (uint32_t host = 0; host < workers_; host += per_host) {
         uint32_t given = 0;
         for (uint32_t worker = host; worker < host + per_host; ++worker) given += crossing(worker, per_host);
@@ -18,27 +21,35 @@ DoublingPlan::DoublingPlan(const Spans &spans, uint32_t per_host, bool by_hosts)
 }
 
 /// The number of workers of a full block.
-uint32_t DoublingPlan::size(uint32_t round) const {
-    if (!by_hosts()) return 1u << round;
-    return round == 0 ? 1 : per_host_ << (round - 1);
+uint32_t JoinPlan::size(uint32_t round) const {
+    if (round == 0) return 1;
+    if (segments_ > 1) return round == 1 && by_hosts() ? per_host_ : workers_;
+    return by_hosts() ? per_host_ << (round - 1) : 1u << round;
 }
 
-uint32_t DoublingPlan::end(uint32_t round, uint32_t block) const {
+uint32_t JoinPlan::end(uint32_t round, uint32_t block) const {
     return std::min((block + 1) * size(round), workers_);
 }
 
-DoublingPlan::Part DoublingPlan::part(uint32_t round, uint32_t worker) const {
-    if (!by_hosts()) return part_of_pair(round, worker);
+JoinPlan::Part JoinPlan::part(uint32_t round, uint32_t worker) const {
+    if (!by_hosts()) return part_of_speaker(round, worker);
     const uint32_t first = worker / per_host_ * per_host_;
     const Workers mates = {first + 1, per_host_ - 1}, leader = {first, 1};
     const bool leads = worker == first;
     if (round == 0) return leads ? Part{mates, {}} : Part{{}, leader};
-    if (round == joins()) return leads ? Part{{}, mates} : Part{leader, {}};
-    return leads ? part_of_pair(round, worker) : Part{};
+    if (round == spreads()) return leads ? Part{{}, mates} : Part{leader, {}};
+    return leads ? part_of_speaker(round, worker) : Part{};
 }
 
-/// The part of a worker that speaks for its block.
-DoublingPlan::Part DoublingPlan::part_of_pair(uint32_t round, uint32_t worker) const {
+/// The part, among blocks, of a worker that speaks for its own.
+JoinPlan::Part JoinPlan::part_of_speaker(uint32_t round, uint32_t worker) const {
+    if (segments_ == 1) return part_of_pair(round, worker);
+    // Each begins with its neighbour, so that not all send to worker 0 first.
+    const Workers others = {(worker + per_host_) % workers_, segments_ - 1, per_host_, workers_};
+    return {others, others};
+}
+
+JoinPlan::Part JoinPlan::part_of_pair(uint32_t round, uint32_t worker) const {
     const uint32_t own = block(round, worker);
     const uint32_t lower = begin(round, own & ~1u);
     const uint32_t upper = lower + size(round);
@@ -54,7 +65,7 @@ DoublingPlan::Part DoublingPlan::part_of_pair(uint32_t round, uint32_t worker) c
 }
 
 /// Number of partials that a worker gives to workers of other hosts.
-uint32_t DoublingPlan::crossing(uint32_t worker, uint32_t per_host) const {
+uint32_t JoinPlan::crossing(uint32_t worker, uint32_t per_host) const {
     uint32_t partials = 0;
     for (uint32_t round = 0; round < joins(); ++round) {
         const Workers to = part(round, worker).to;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small all-reduces by recursive doubling: the bits of the reference for every layout, a message per round, and nobody
-// taken in by a worker that does something else, whoever that is and whoever talks to it.
-#include "comm/schedules/doubling.h"
+// Small all-reduces by joining blocks: the bits of the reference for every layout, few messages, and nobody taken in by
+// a worker that does something else, whoever that is and whoever talks to it.
+#include "comm/schedules/small_all_reduce.h"
 #include "comm/links/inproc.h"
 #include "comm/schedules/small_exchange.h"
 
@@ -12,6 +12,9 @@
 namespace {
 
 using namespace mdist;
+using Way = JoinPlan::Way;
+
+constexpr Way kWays[] = {Way::kTwoByTwo, Way::kAllAtOnce};
 
 std::vector<ReduceRow> rows_of(const ReduceJob &job, uint32_t worker) {
     std::vector<ReduceRow> rows;
@@ -19,32 +22,40 @@ std::vector<ReduceRow> rows_of(const ReduceJob &job, uint32_t worker) {
     return rows;
 }
 
-/// What all parties of a job need for a doubling.
+/// What all parties of a job need for a small all-reduce.
 struct Parties {
-    Parties(const ReduceJob &job, uint32_t count, uint32_t per_host = 1) : plan(job.spans(), per_host), scratch(count) {
+    Parties(const ReduceJob &job, uint32_t count, uint32_t per_host = 1, Way usual = Way::kTwoByTwo)
+        : way(usual),
+          two_by_two(job.spans(), per_host, true, Way::kTwoByTwo),
+          all_at_once(job.spans(), per_host, true, Way::kAllAtOnce),
+          scratch(count) {
         for (uint32_t worker = 0; worker < count; ++worker) rows.push_back(rows_of(job, worker));
     }
-    std::unique_ptr<Doubling> make(Link &link, const OperationHeader &header) {
-        return std::make_unique<Doubling>(link, header, plan, rows[link.self()], scratch[link.self()]);
+    std::unique_ptr<SmallAllReduce> make(Link &link, const OperationHeader &header) { return make(link, header, way); }
+    std::unique_ptr<SmallAllReduce> make(Link &link, const OperationHeader &header, Way chosen) {
+        const JoinPlan &plan = chosen == Way::kTwoByTwo ? two_by_two : all_at_once;
+        return std::make_unique<SmallAllReduce>(link, header, plan, rows[link.self()], scratch[link.self()]);
     }
 
-    DoublingPlan plan;
+    const Way way; // unless another is chosen
+    const JoinPlan two_by_two, all_at_once;
     std::vector<std::vector<ReduceRow>> rows;
     std::vector<Scratch> scratch;
 };
 
-void check(Random &random, const Spans &spans, uint32_t per_host, const std::vector<BufferShape> &shapes,
+void check(Random &random, const Spans &spans, uint32_t per_host, Way way, const std::vector<BufferShape> &shapes,
            reduce::Op op) {
     const uint32_t workers = spans.workers();
     const ReduceJob job(random, spans, op, shapes, random() % 2 == 0);
     const Links links = make_inproc_links(workers);
-    Parties parties(job, workers, per_host);
+    Parties parties(job, workers, per_host, way);
     drive(random, workers,
           [&](uint32_t party) { return parties.make(*links[party], OperationHeader::of(job.call(0), 7, 0)); });
     for (uint32_t worker = 0; worker < workers; ++worker)
         if (!job.right(worker))
-            fail_msg("%s replicas, %u workers on each host, op %d, first of %s: worker %u has wrong results",
-                     text_of(spans).c_str(), per_host, static_cast<int>(op), dtype_name(shapes[0].dtype), worker);
+            fail_msg("%s replicas, %u workers on each host, way %d, op %d, first of %s: worker %u has wrong results",
+                     text_of(spans).c_str(), per_host, static_cast<int>(way), static_cast<int>(op),
+                     dtype_name(shapes[0].dtype), worker);
 }
 
 /// The numbers of workers that each host may have.
@@ -66,8 +77,10 @@ void every_layout_dtype_and_op_gives_the_bits_of_the_reference(void **) {
         for (const int32_t dtype : kAllDtypes)
             for (int op = MDIST_SUM; op <= MDIST_XOR; ++op)
                 for (const uint32_t per_host : ways_to_share(spans.workers()))
-                    if (takes(op, dtype))
-                        check(random, spans, per_host, {{dtype, 1 + random() % 60}}, static_cast<reduce::Op>(op));
+                    for (const Way way : kWays)
+                        if (takes(op, dtype))
+                            check(random, spans, per_host, way, {{dtype, 1 + random() % 300}},
+                                  static_cast<reduce::Op>(op));
 }
 
 void any_buffers_among_many_workers_give_the_bits_of_the_reference(void **) {
@@ -76,8 +89,8 @@ void any_buffers_among_many_workers_give_the_bits_of_the_reference(void **) {
         const reduce::Op op = random_op(random);
         const auto workers = static_cast<uint32_t>(1 + random() % 35);
         const std::vector<uint32_t> ways = ways_to_share(workers);
-        check(random, random_spans(random, workers, 6), ways[random() % ways.size()], random_shapes(random, op, 60),
-              op);
+        check(random, random_spans(random, workers, 6), ways[random() % ways.size()], kWays[random() % 2],
+              random_shapes(random, op, random() % 4 == 0 ? 3000 : 60), op);
     }
 }
 
@@ -120,19 +133,41 @@ void the_messages_of_hosts_are_few(void **) {
     }
 }
 
-bool gets(const DoublingPlan::Workers &to, uint32_t worker) {
+/// All at once, a worker sends each byte of a segment once, and each byte of its result once to each other one.
+void all_at_once_takes_as_few_bytes_as_segments(void **) {
+    constexpr uint64_t kBytes = 8192;
+    for (const uint32_t workers : {2, 4, 8}) {
+        Random random(1);
+        const ReduceJob job(random, Spans::even(workers, 2), reduce::Op::kSum, {{MDIST_FLOAT32, kBytes / 4}}, true);
+        Links links;
+        for (auto &link : make_inproc_links(workers)) links.push_back(std::make_unique<CountingLink>(std::move(link)));
+        Parties parties(job, workers, 1, Way::kAllAtOnce);
+        drive(random, workers,
+              [&](uint32_t party) { return parties.make(*links[party], OperationHeader::of(job.call(0), 7, 0)); });
+        for (const auto &link : links)
+            assert_int_equal(dynamic_cast<const CountingLink &>(*link).bytes(),
+                             2 * (workers - 1) * (kBytes / workers + sizeof(OperationHeader)));
+    }
+}
+
+bool gets(const JoinPlan::Workers &to, uint32_t worker) {
     for (uint32_t i = 0; i < to.count; ++i)
         if (to[i] == worker) return true;
     return false;
 }
 
 /// Whoever takes is given to. In the rounds that join, nobody gets what it has. At last everybody has everything. No
-/// worker sends more messages than all to all would, and two workers meet at most once each way.
-void check_plan(uint32_t workers, uint32_t per_host) {
-    const DoublingPlan plan(Spans::even(workers, 1), per_host);
-    std::vector<std::vector<bool>> have(workers, std::vector<bool>(workers, false));
-    for (uint32_t worker = 0; worker < workers; ++worker) have[worker][worker] = true;
-    std::vector<std::vector<bool>> met(workers, std::vector<bool>(workers, false));
+/// worker sends more messages than all to all would (all at once: twice as many), and two workers meet at most once
+/// each way (all at once: twice).
+void check_plan(uint32_t workers, uint32_t per_host, Way way) {
+    const JoinPlan plan(Spans::even(workers, 1), per_host, true, way);
+    const uint32_t times = plan.segments() > 1 ? 2 : 1;
+    // What each worker has: of each worker, the partials of each segment. Whoever has all workers' has the result.
+    using Held = std::vector<std::vector<bool>>; // by segment, by worker
+    std::vector<Held> have(workers, Held(plan.segments(), std::vector<bool>(workers, false)));
+    for (uint32_t worker = 0; worker < workers; ++worker)
+        for (std::vector<bool> &segment : have[worker]) segment[worker] = true;
+    std::vector<std::vector<uint32_t>> met(workers, std::vector<uint32_t>(workers, 0));
     std::vector<uint32_t> sent(workers, 0);
     for (uint32_t round = 0; round < plan.rounds(); ++round) {
         const auto before = have;
@@ -142,45 +177,52 @@ void check_plan(uint32_t workers, uint32_t per_host) {
             given += to.count, sent[worker] += to.count, taken += from.count;
             for (uint32_t i = 0; i < from.count; ++i) {
                 assert_true(gets(plan.part(round, from[i]).to, worker));
-                assert_false(met[from[i]][worker]);
-                met[from[i]][worker] = true;
-                for (uint32_t other = 0; other < workers; ++other) {
-                    assert_false(round < plan.joins() && before[from[i]][other] && have[worker][other]);
-                    have[worker][other] = have[worker][other] || before[from[i]][other];
+                assert_true(++met[from[i]][worker] <= times);
+                for (uint32_t segment = 0; segment < plan.segments(); ++segment) {
+                    if (plan.gives_segments(round) && segment != plan.segment(worker)) continue;
+                    if (plan.gives_again(round) && segment != plan.segment(from[i])) continue;
+                    for (uint32_t other = 0; other < workers; ++other) {
+                        const bool comes = before[from[i]][segment][other];
+                        assert_false(round < plan.joins() && comes && have[worker][segment][other]);
+                        have[worker][segment][other] = have[worker][segment][other] || comes;
+                    }
                 }
             }
         }
         assert_int_equal(given, taken);
     }
     for (uint32_t worker = 0; worker < workers; ++worker) {
-        assert_int_equal(std::count(have[worker].begin(), have[worker].end(), true), workers);
-        assert_true(sent[worker] < workers);
+        for (const std::vector<bool> &segment : have[worker])
+            assert_int_equal(std::count(segment.begin(), segment.end(), true), workers);
+        assert_true(sent[worker] < times * workers);
     }
 }
 
 void a_plan_gives_everything_to_everybody(void **) {
     for (uint32_t workers = 1; workers <= 70; ++workers)
-        for (const uint32_t per_host : ways_to_share(workers)) check_plan(workers, per_host);
+        for (const uint32_t per_host : ways_to_share(workers))
+            for (const Way way : kWays) check_plan(workers, per_host, way);
 }
 
 // ---- Workers that do not do the same
 
-/// All but one are in an all-reduce. Links stay open, so that nobody fails by another's failure.
-void check_culprit(uint32_t workers, uint32_t per_host, uint32_t culprit, bool doubles) {
+/// All but one are in an all-reduce. Links stay open, so that nobody fails by another's failure. The culprit may do it
+/// in another way, as it would with other bytes.
+void check_culprit(uint32_t workers, uint32_t per_host, Way way, uint32_t culprit, bool reduces, Way culprits) {
     Random random(workers * 100 + culprit);
     const ReduceJob job(random, Spans::even(workers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
     const Links links = make_inproc_links(workers);
-    Parties parties(job, workers, per_host);
+    Parties parties(job, workers, per_host, way);
     Call other; // a barrier, or all-reduces that differ in the op alone
     other.kind = &calls::kBarrier;
-    if (doubles) other = job.call(culprit), other.op = MDIST_MAX;
+    if (reduces) other = job.call(culprit), other.op = MDIST_MAX;
     Schedules schedules(workers);
     for (uint32_t party = 0; party < workers; ++party) {
         const OperationHeader header = OperationHeader::of(party == culprit ? other : job.call(party), 7, 0);
-        if (party == culprit && !doubles)
+        if (party == culprit && !reduces)
             schedules[party] = std::make_unique<SmallExchange>(*links[party], header, nullptr);
         else
-            schedules[party] = parties.make(*links[party], header);
+            schedules[party] = parties.make(*links[party], header, party == culprit ? culprits : way);
     }
     const auto outcomes = run_out(random, schedules);
     bool told = false;
@@ -190,28 +232,30 @@ void check_culprit(uint32_t workers, uint32_t per_host, uint32_t culprit, bool d
         assert_int_equal(failure.status(), MDIST_ERR_MISMATCH);
         assert_true(party == culprit || failure.worker() == culprit);
         assert_non_null(std::strstr(failure.what(), "mdist_all_reduce(SUM"));
-        assert_non_null(std::strstr(failure.what(), doubles ? "mdist_all_reduce(MAX" : "mdist_barrier()"));
+        assert_non_null(std::strstr(failure.what(), reduces ? "mdist_all_reduce(MAX" : "mdist_barrier()"));
         told |= party != culprit;
     }
     // Only the first worker of a host looks at what its mates call. They hear of it from the membership.
     const bool by_hosts = per_host > 1 && per_host < workers;
-    if (by_hosts && doubles && culprit % per_host == 0) told |= outcomes[culprit].has_value();
+    if (by_hosts && reduces && culprit % per_host == 0) told |= outcomes[culprit].has_value();
     if (!by_hosts || culprit % per_host == 0) assert_true(outcomes[culprit].has_value());
-    if (!told) fail_msg("%u workers, %u on each host, culprit %u, doubles %d", workers, per_host, culprit, doubles);
+    if (!told) fail_msg("%u workers, %u on each host, culprit %u, reduces %d", workers, per_host, culprit, reduces);
 }
 
 void a_worker_in_another_operation_or_one_that_meets_it_says_so(void **) {
     for (uint32_t workers = 2; workers <= 9; ++workers) {
         for (const uint32_t per_host : ways_to_share(workers)) {
             for (uint32_t culprit = 0; culprit < workers; ++culprit) {
-                check_culprit(workers, per_host, culprit, true);
-                check_culprit(workers, per_host, culprit, false);
+                for (const Way way : kWays) {
+                    for (const Way culprits : kWays) check_culprit(workers, per_host, way, culprit, true, culprits);
+                    check_culprit(workers, per_host, way, culprit, false, way);
+                }
             }
         }
     }
 }
 
-/// Any split into two camps.
+/// Any split into two camps, each of which has its way.
 void nobody_gets_through_where_two_disagree(void **) {
     for (uint32_t seed = 0; seed < rounds(300, 5000); ++seed) {
         Random random(seed);
@@ -221,11 +265,13 @@ void nobody_gets_through_where_two_disagree(void **) {
         const ReduceJob job(random, Spans::even(workers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
         const Links links = make_inproc_links(workers);
         Parties parties(job, workers, per_host);
+        const Way camps[] = {kWays[random() % 2], kWays[random() % 2]};
         const auto odd_one = static_cast<uint32_t>(random() % workers);
         Schedules schedules(workers);
         for (uint32_t party = 0; party < workers; ++party) {
             const bool other = party == odd_one || (party != (odd_one + 1) % workers && random() % 3 == 0);
-            schedules[party] = parties.make(*links[party], OperationHeader::of(job.call(0), other ? 8 : 7, 0));
+            schedules[party] =
+                parties.make(*links[party], OperationHeader::of(job.call(0), other ? 8 : 7, 0), camps[other]);
         }
         uint32_t told = 0;
         for (const std::optional<Failure> &outcome : run_out(random, schedules)) {
@@ -243,16 +289,15 @@ void who_has_come_is_known_of_whole_blocks(void **) {
     const ReduceJob job(random, Spans::even(kWorkers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
     const Links links = make_inproc_links(kWorkers);
     Parties parties(job, kWorkers);
-    std::vector<std::unique_ptr<Doubling>> doublings(kWorkers);
+    std::vector<std::unique_ptr<SmallAllReduce>> parts(kWorkers);
     for (uint32_t party = 0; party < kWorkers; ++party)
-        if (party != kLate) doublings[party] = parties.make(*links[party], OperationHeader::of(job.call(0), 7, 0));
+        if (party != kLate) parts[party] = parties.make(*links[party], OperationHeader::of(job.call(0), 7, 0));
     for (int i = 0; i < 10; ++i)
-        for (const auto &doubling : doublings) assert_false(doubling && doubling->advance());
+        for (const auto &part : parts) assert_false(part && part->advance());
     for (uint32_t party = 0; party < 4; ++party)
-        for (uint32_t other = 0; other < kWorkers; ++other)
-            assert_int_equal(doublings[party]->has_come(other), other < 4);
-    assert_true(doublings[6]->has_come(7));
-    assert_false(doublings[6]->has_come(4) || doublings[6]->has_come(kLate) || doublings[4]->has_come(kLate));
+        for (uint32_t other = 0; other < kWorkers; ++other) assert_int_equal(parts[party]->has_come(other), other < 4);
+    assert_true(parts[6]->has_come(7));
+    assert_false(parts[6]->has_come(4) || parts[6]->has_come(kLate) || parts[4]->has_come(kLate));
 }
 
 /// Two hosts of two: only the first worker of each hears from others before the result.
@@ -262,15 +307,15 @@ void who_has_come_is_known_to_those_who_speak(void **) {
     const ReduceJob job(random, Spans::even(kWorkers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
     const Links links = make_inproc_links(kWorkers);
     Parties parties(job, kWorkers, 2);
-    std::vector<std::unique_ptr<Doubling>> doublings(kLate);
+    std::vector<std::unique_ptr<SmallAllReduce>> parts(kLate);
     for (uint32_t party = 0; party < kLate; ++party)
-        doublings[party] = parties.make(*links[party], OperationHeader::of(job.call(0), 7, 0));
+        parts[party] = parties.make(*links[party], OperationHeader::of(job.call(0), 7, 0));
     for (int i = 0; i < 10; ++i)
-        for (const auto &doubling : doublings) assert_false(doubling->advance());
-    assert_true(doublings[0]->has_come(1));
-    assert_false(doublings[0]->has_come(2) || doublings[0]->has_come(kLate));
-    assert_true(doublings[2]->has_come(0) && doublings[2]->has_come(1));
-    assert_false(doublings[2]->has_come(kLate) || doublings[1]->has_come(0));
+        for (const auto &part : parts) assert_false(part->advance());
+    assert_true(parts[0]->has_come(1));
+    assert_false(parts[0]->has_come(2) || parts[0]->has_come(kLate));
+    assert_true(parts[2]->has_come(0) && parts[2]->has_come(1));
+    assert_false(parts[2]->has_come(kLate) || parts[1]->has_come(0));
 }
 
 void bytes_that_are_not_due_are_refused(void **) {
@@ -295,6 +340,7 @@ int main() {
         cmocka_unit_test(any_buffers_among_many_workers_give_the_bits_of_the_reference),
         cmocka_unit_test(a_power_of_two_of_workers_gives_one_message_a_round_each),
         cmocka_unit_test(the_messages_of_hosts_are_few),
+        cmocka_unit_test(all_at_once_takes_as_few_bytes_as_segments),
         cmocka_unit_test(a_plan_gives_everything_to_everybody),
         cmocka_unit_test(a_worker_in_another_operation_or_one_that_meets_it_says_so),
         cmocka_unit_test(nobody_gets_through_where_two_disagree),

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// JoinRounds: the messages of a schedule in which blocks of workers join (join_plan.h). Where they join two by two, it
+// takes log2(n) trips, and in each a worker usually gives and takes one message. Sending everything to everybody would
+// take one trip of n - 1 messages. What the messages hold, and what joining means, is up to the class that derives from
+// this.
+//
+// Every message begins with an operation header. So workers that disagree find out, although not all of them talk to
+// each other:
+//   A worker that gives anything in round k knows that its whole block is in the same operation. (It has taken a header
+//   of each other part of the block in an earlier round, and who gave that had done the same.) So a worker that is done
+//   knows this of all workers.
+//   If workers disagree, take the blocks that join two by two, and the lowest two of them that join in different
+//   operations, where each agrees within itself. Workers whose blocks join two by two reach that round, and look at
+//   what arrived only after they have given their own. Workers whose blocks join all at once send their header to the
+//   speakers of all other blocks, and those in another kind of operation to everybody. So the first worker of one of
+//   the two blocks gets a header of the other, and fails with a message that names both sides. Where blocks join two by
+//   two, so does the first worker of the other one. The membership tells everybody else.
+#pragma once
+
+#include "comm/call/operation_header.h"
+#include "comm/links/link.h"
+#include "comm/schedules/headed.h"
+#include "comm/schedules/join_plan.h"
+#include "comm/schedules/schedule.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace mdist {
+
+class JoinRounds : public Schedule {
+  public:
+    /// Throws MISMATCH if a peer is in another operation.
+    bool advance() final;
+
+    /// Whether a worker is known to be in this operation.
+    bool has_come(uint32_t worker) const;
+
+  protected:
+    /// The payload bytes of `mine` are ignored. Nothing else may be under way on the link.
+    JoinRounds(Link &link, const OperationHeader &mine, const JoinPlan &plan);
+
+    using Message = Link::Message;
+
+    /// Gives the first round's messages, and listens. Called once, by the constructor.
+    void start();
+    /// Gives a round's messages to whoever gets them.
+    void give(uint32_t round);
+
+    /// The message that the index-th taker gets in a round: part().to[index]. It must stay in place, and has at most
+    /// UINT32_MAX bytes.
+    virtual Message message(uint32_t round, uint32_t index) const = 0;
+
+    /// Where the index-th message of a round belongs, which has `bytes` bytes: that of part().from[index]. Throws if it
+    /// should have others.
+    virtual char *room(uint32_t round, uint32_t index, uint64_t bytes) = 0;
+    /// All messages of a round are here, if there are any. Gives the next round's messages, if there are any.
+    virtual void join(uint32_t round) = 0;
+
+    Link &link() const { return link_; }
+    const JoinPlan &plan() const { return plan_; }
+    const JoinPlan::Part &part(uint32_t round) const { return rounds_[round].part; }
+    /// This worker's block, and that of the index-th message, before a round.
+    uint32_t own_block(uint32_t round) const { return plan_.block(round, link_.self()); }
+    uint32_t other_block(uint32_t round, uint32_t index) const { return plan_.block(round, part(round).from[index]); }
+    bool gives(uint32_t round) const { return part(round).to.count != 0; }
+    bool speaks(uint32_t round) const { return plan_.speaks(round, link_.self()); }
+    uint32_t rounds() const { return plan_.rounds(); }
+    /// How many messages this worker takes, and the number of one of them among these.
+    std::size_t messages() const { return messages_.size(); }
+    std::size_t number(uint32_t round, uint32_t index) const {
+        return static_cast<std::size_t>(rounds_[round].messages - messages_.data()) + index;
+    }
+
+  private:
+    struct Round {
+        JoinPlan::Part part;
+        OperationHeader *headers; // of what this worker gives, to part.to
+        HeadedArrival *messages;  // those from part.from
+        Pending payloads;
+    };
+
+    void listen(uint32_t round);
+    bool step();
+    bool accept(uint32_t round);
+    bool arrived(uint32_t round) const;
+
+    Link &link_;
+    const OperationHeader mine_;
+    const JoinPlan &plan_;
+    std::vector<Round> rounds_;
+    std::vector<OperationHeader> headers_; // by round
+    std::vector<HeadedArrival> messages_;  // by round
+    uint32_t joined_ = 0;                  // rounds joined so far
+    Pending sent_;                         // everything given so far
+};
+
+} // namespace mdist
