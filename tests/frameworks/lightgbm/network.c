@@ -69,30 +69,17 @@ static mdist_reduce_op_t operator_for(reducer_t reducer, int element_bytes) {
     return self->op;
 }
 
-/// Block i of everybody's input is reduced to worker i. Blocks have different lengths.
+/// Block i of everybody's input is reduced to worker i. Blocks lie one after another, and have different lengths.
 void network_reduce_scatter(char *input, int32_t input_bytes, int element_bytes, const int32_t *block_start,
                             const int32_t *block_bytes, int block_count, char *output, int32_t output_bytes,
                             const reducer_t *reducer) {
-    (void)input_bytes, (void)output_bytes;
-    const int own = (int)mdist_replica_id(replica);
-    const mdist_reduce_op_t op = operator_for(*reducer, element_bytes);
-    mdist_work_t **const works = calloc((size_t)block_count, sizeof(mdist_work_t *));
+    (void)block_start, (void)block_count, (void)output_bytes;
+    const int32_t own = block_bytes[mdist_replica_id(replica)];
+    const mdist_buffer_t in = bytes_at(input, input_bytes);
+    const mdist_buffer_t out = bytes_at(room_for((size_t)own), own); // output may be input
     mdist_error_t *error = NULL;
-    int32_t done = 0;
-    if (works == NULL) abort();
-    const mdist_buffer_t out = bytes_at(room_for((size_t)block_bytes[own]), block_bytes[own]); // output may be input
-    for (int i = 0; i < block_count; ++i) {
-        const mdist_buffer_t in = bytes_at(input + block_start[i], block_bytes[i]);
-        check(mdist_reduce_to_root_start(replica, op, (uint32_t)i, &in, i == own ? &out : NULL, 1, &works[i], NULL,
-                                         &error),
-              error);
-    }
-    for (int i = 0; i < block_count; ++i) {
-        check(mdist_work_wait(works[i], MDIST_FOREVER, &done, &error), error);
-        mdist_work_destroy(works[i]);
-    }
-    memcpy(output, out.data, (size_t)block_bytes[own]);
-    free(works);
+    check(mdist_reduce_scatter(replica, operator_for(*reducer, element_bytes), &in, &out, 1, NULL, &error), error);
+    memcpy(output, out.data, (size_t)own);
 }
 
 /// Everybody's block, one after another. Blocks have different lengths.
