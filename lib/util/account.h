@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Account: what a habit has saved and lost, in ns. While the losses exceed the savings, the thread does without the
 // habit, and makes a little good each time. So over many times it loses no more than that for each, and it tries again
-// when that is earned. One thread at a time.
+// when that is earned. Any thread: a race costs an entry.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 namespace mdist {
 
 class Account {
   public:
-    bool overdrawn() const { return saved_ns_ < 0; }
+    bool overdrawn() const { return saved() < 0; }
     /// Whether to do without the habit this time. That makes kMadeGoodNs good.
     bool rests() {
         if (!overdrawn()) return false;
-        saved_ns_ += kMadeGoodNs;
+        set(saved() + kMadeGoodNs);
         return true;
     }
-    void save(uint64_t ns) { saved_ns_ = std::min(saved_ns_ + bounded(ns), kMostSavedNs); }
-    void lose(uint64_t ns) { saved_ns_ -= bounded(ns); }
+    void save(uint64_t ns) { set(std::min(saved() + bounded(ns), kMostSavedNs)); }
+    void lose(uint64_t ns) { set(saved() - bounded(ns)); }
 
   private:
     static constexpr int64_t kMadeGoodNs = 2000;
@@ -28,9 +29,11 @@ class Account {
     /// The most that counts at once: some time slices. A process that was stopped for longer learns nothing from that.
     static constexpr uint64_t kMostNs = 40'000'000;
 
+    int64_t saved() const { return saved_ns_.load(std::memory_order_relaxed); }
+    void set(int64_t ns) { saved_ns_.store(ns, std::memory_order_relaxed); }
     static int64_t bounded(uint64_t ns) { return static_cast<int64_t>(std::min(ns, kMostNs)); }
 
-    int64_t saved_ns_ = 0; // less what was lost
+    std::atomic<int64_t> saved_ns_{0}; // less what was lost
 };
 
 } // namespace mdist

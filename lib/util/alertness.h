@@ -20,7 +20,7 @@
 
 namespace mdist {
 
-/// One thread at a time.
+/// Any thread.
 class Alertness {
   public:
     /// Gives the core to other threads for a moment.

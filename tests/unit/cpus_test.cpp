@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which CPUs share their last cache, from files like those of the system. And what waits remember of what paid.
-#include "util/account.h"
 #include "util/cpus.h"
-#include "util/doubt.h"
+#include "util/account.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -83,25 +82,6 @@ void what_the_system_does_not_say_is_no(void **) {
 }
 
 /// How many waits sleep at once before one tries again.
-int rests_of(Doubt &doubt) {
-    int rests = 0;
-    while (doubt.rests()) ++rests;
-    return rests;
-}
-
-void waits_that_do_not_pay_are_tried_half_as_often_each_time(void **) {
-    Doubt doubt;
-    assert_int_equal(rests_of(doubt), 0);
-    for (const int expected : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024, 1024}) {
-        doubt.learn(false);
-        assert_int_equal(rests_of(doubt), expected);
-    }
-    for (int i = 0; i < 10; ++i) doubt.learn(true);
-    assert_int_equal(rests_of(doubt), 0);
-    doubt.learn(false);
-    assert_int_equal(rests_of(doubt), 1);
-}
-
 int rests_of(Account &account) {
     int rests = 0;
     while (account.rests()) ++rests;
@@ -127,10 +107,8 @@ void a_loss_is_made_good_by_doing_without(void **) {
 } // namespace
 
 int main() {
-    const CMUnitTest tests[] = {cmocka_unit_test(the_last_cache_decides),
-                                cmocka_unit_test(lists_hold_single_numbers_and_ranges),
-                                cmocka_unit_test(what_the_system_does_not_say_is_no),
-                                cmocka_unit_test(waits_that_do_not_pay_are_tried_half_as_often_each_time),
-                                cmocka_unit_test(a_loss_is_made_good_by_doing_without)};
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_cache_decides), cmocka_unit_test(lists_hold_single_numbers_and_ranges),
+        cmocka_unit_test(what_the_system_does_not_say_is_no), cmocka_unit_test(a_loss_is_made_good_by_doing_without)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -60,7 +60,7 @@ class SmallAllReduce final : public JoinRounds {
     // Partials lie stretch after stretch, partial after partial; results, stretch after stretch.
     std::vector<char *> own_;               // by round: the own block's partials
     std::vector<char *> others_;            // by number: those that come
-    std::vector<char *> results_;           // by segment if they are moved; otherwise room for one row
+    std::vector<char *> results_;           // by segment if they are moved; otherwise room to make them in
     const char *own_next_ = nullptr;        // what point_to_partials() points at next
     std::vector<const char *> others_next_; // by index of a round
     std::vector<const void *> partials_;    // by subtree of a round's cut

@@ -12,20 +12,19 @@
 #include <ctime>
 
 #include <linux/futex.h>
-#include <sched.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace mdist {
 namespace {
 
+constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kSliceNs = 5'000'000;
-/// If a yield takes longer than this, somebody computes on this core. Mates that wait come back after microseconds.
-constexpr uint64_t kTakenNs = 500'000;
-/// So do many shorter ones that take this long together.
-constexpr uint64_t kMostYieldingNs = 2'000'000;
 /// Spinning without a yield for longer than this only keeps the core from others.
 constexpr uint64_t kAloneNs = 3000;
+/// About the cost of the wake that staying awake may save.
+constexpr uint64_t kAwakeNs = 50'000;
 
 // Waking and waiting only read the word, so this works on words that this process cannot write.
 void wake_all(const std::atomic<uint32_t> &word) noexcept {
@@ -47,7 +46,7 @@ bool wait_any(const Word *words, std::size_t count, uint64_t timeout_ns) noexcep
     for (std::size_t i = 0; i < count; ++i)
         waiters[i] = {words[i].seen, reinterpret_cast<uintptr_t>(words[i].at), FUTEX_32, 0};
     const uint64_t end = monotonic_clock().now_ns() + timeout_ns;
-    const timespec until = {static_cast<time_t>(end / 1'000'000'000u), static_cast<long>(end % 1'000'000'000u)};
+    const timespec until = {static_cast<time_t>(end / kSecond), static_cast<long>(end % kSecond)};
     return syscall(SYS_futex_waitv, waiters, count, 0, &until, CLOCK_MONOTONIC) >= 0 ||
            (errno != ENOSYS && errno != EPERM);
 #else
@@ -56,14 +55,14 @@ bool wait_any(const Word *words, std::size_t count, uint64_t timeout_ns) noexcep
 }
 
 void wait_one(const Word &word, uint64_t timeout_ns) noexcept {
-    const timespec time = {static_cast<time_t>(timeout_ns / 1'000'000'000u),
-                           static_cast<long>(timeout_ns % 1'000'000'000u)};
+    const timespec time = {static_cast<time_t>(timeout_ns / kSecond), static_cast<long>(timeout_ns % kSecond)};
     syscall(SYS_futex, word.at, FUTEX_WAIT, word.seen, &time, nullptr, 0);
 }
 
 } // namespace
 
-ShmBell::ShmBell(std::shared_ptr<ShmMates> mates) : mates_(std::move(mates)), patience_(mates_->patience()) {
+ShmBell::ShmBell(std::shared_ptr<ShmMates> mates)
+    : mates_(std::move(mates)), patience_(mates_->patience()), alertness_(kAwakeNs) {
     for (uint32_t rank = 0; rank < mates_->workers(); ++rank) {
         if (!mates_->shares(rank)) continue;
         asleep_.push_back(&mates_->of(rank).asleep);
@@ -106,9 +105,9 @@ void ShmBell::listen() noexcept {
 
 void ShmBell::heard(bool rung) noexcept {
     ShmControl &own = mates_->own();
+    if (rung) mates_->doorbell().silence(); // first, so that no thread that begins to poll now loses its ring
     own.asleep.fetch_sub(1, std::memory_order_seq_cst);
     own.polling.fetch_sub(1, std::memory_order_seq_cst);
-    if (rung) mates_->doorbell().silence();
 }
 
 void ShmBell::close() noexcept {
@@ -117,42 +116,10 @@ void ShmBell::close() noexcept {
 }
 
 bool ShmBell::look(FunctionRef<bool()> ready) noexcept {
-    if (doubt_.rests()) return ready();
-    Yields yields;
-    const bool found = patience_.spin_ns != 0 ? look_spinning(ready, yields) : look_yielding(ready, yields);
-    constexpr uint32_t kEasy = 16; // so many waits that needed no yield say as much as one that got its core back
-    const bool easy = found && yields.spent_ns == 0;
-    if (yields.taken || (found && (!easy || easy_.fetch_add(1, std::memory_order_relaxed) % kEasy == 0)))
-        doubt_.learn(!yields.taken);
-    return found || ready();
-}
-
-/// Gives the core away for a moment.
-void ShmBell::Yields::make() noexcept {
-    const uint64_t start = monotonic_clock().now_ns();
-    sched_yield();
-    const uint64_t took_ns = monotonic_clock().now_ns() - start;
-    spent_ns += std::max<uint64_t>(took_ns, 1);
-    taken = took_ns >= kTakenNs || spent_ns >= kMostYieldingNs;
-}
-
-/// For a worker whose threads, and those of its mates, have a core each.
-bool ShmBell::look_spinning(FunctionRef<bool()> ready, Yields &yields) const noexcept {
-    const uint64_t start = monotonic_clock().now_ns();
-    for (uint64_t waited = 0; waited < patience_.spin_ns && !yields.taken;
-         waited = monotonic_clock().now_ns() - start) {
-        if (waited > kAloneNs) yields.make();
-        if (look_often(ready)) return true;
-    }
-    return false;
-}
-
-bool ShmBell::look_yielding(FunctionRef<bool()> ready, Yields &yields) const noexcept {
-    for (uint32_t i = 0; i < patience_.yields && !yields.taken; ++i) {
-        if (ready()) return true;
-        yields.make();
-    }
-    return false;
+    const auto often = [&] { return look_often(ready); };
+    // A thread that has a core of its own looks for a moment before it gives it away.
+    if (patience_.spin_ns != 0 && spin(kAloneNs, ready)) return true;
+    return alertness_.look(kNoDeadline, often) || ready();
 }
 
 void ShmBell::sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept {
@@ -176,9 +143,22 @@ void ShmBell::sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> read
     own.asleep.fetch_sub(1, std::memory_order_seq_cst);
 }
 
+void ShmBell::sleep_near(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept {
+    if (alertness_.doubts()) prefer_short_turns();
+    listen();
+    if (mates_->own().polling.load(std::memory_order_seq_cst) > 1) { // another thread might take the ring of this one
+        heard(false);
+        return sleep(ranks, ready, timeout_ns);
+    }
+    pollfd doorbell = {descriptor(), POLLIN, 0};
+    const timespec timeout = {static_cast<time_t>(timeout_ns / kSecond), static_cast<long>(timeout_ns % kSecond)};
+    heard(!ready() && ppoll(&doorbell, 1, &timeout, nullptr) > 0);
+}
+
 void ShmBell::await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<void()> keep_going) {
-    if (doubt_.any()) prefer_short_turns(); // beside busy programs, it must get its core back when the mate has come
     if (look(ready)) return;
+    if (alertness_.doubts())
+        prefer_short_turns(); // beside busy programs, it must get its core back when the mate has come
     const std::vector<uint32_t> ranks{rank};
     const auto stirs = [&] { return ready() || closed(rank); };
     for (;;) {

@@ -3,19 +3,19 @@
 //
 // A worker that has published something for all mates calls ring(), or ring(mate) if only that one waits for it. While
 // nobody sleeps, this costs one look at each. A worker that waits first looks for a while, as long as its patience
-// allows. Then it says in its own segment that it sleeps, looks once more, and sleeps on its mates' bells, which only
+// allows and as it has paid lately. Then it says in its own segment that it sleeps, looks once more, and sleeps on its mates' bells, which only
 // they ring.
 //
 // Whatever is published, and looked at here, must be atomic and sequentially consistent. Then either the sleeper sees
 // what was published, or the publisher sees the sleeper. Still, no sleep is longer than some milliseconds; after that a
 // mate that has ended is noticed too.
 //
-// A thread that sleeps on other things as well does so in poll(), with descriptor() among them, between listen() and
+// A thread that waits for messages (sleep_near), or for other things as well, does so in poll(), with descriptor() among them, between listen() and
 // heard(). Any thread may call these functions; the publishing thread calls ring().
 #pragma once
 
 #include "comm/shm/mates.h"
-#include "util/doubt.h"
+#include "util/alertness.h"
 #include "util/function_ref.h"
 #include "util/spin.h"
 
@@ -51,6 +51,10 @@ class ShmBell {
     /// Sleeps until one of these mates rings, somebody calls interrupt(), or the time is over. Does not sleep if
     /// ready().
     void sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept;
+    /// The same until any mate rings. The kernel then likes to wake this thread on the mate's core, which suits
+    /// somebody who waits for a message: beside busy programs, another core may be many time slices away. If another
+    /// thread of this worker polls already, it is as sleep().
+    void sleep_near(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept;
     /// For poll(). After listen(), look at what you wait for before you sleep. If several threads poll, one may take
     /// the ring of another, so sleep only for a few milliseconds.
     int descriptor() const noexcept { return mates_->doorbell().descriptor(); }
@@ -58,7 +62,7 @@ class ShmBell {
     /// `rung`: poll() has found the descriptor readable.
     void heard(bool rung) noexcept;
     /// Looks for a while, without sleeping. Returns whether ready(). Where other programs need the cores, most calls
-    /// look only once: whoever gives its core to them waits a whole time slice to get it back.
+    /// look only for microseconds: whoever gives its core to them waits a whole time slice to get it back.
     bool look(FunctionRef<bool()> ready) noexcept;
     /// Wakes this worker's own sleepers.
     void interrupt() noexcept;
@@ -68,14 +72,6 @@ class ShmBell {
     void close() noexcept;
 
   private:
-    /// What became of a wait's yields.
-    struct Yields {
-        uint64_t spent_ns = 0;
-        bool taken = false; // somebody computed on this core meanwhile
-        void make() noexcept;
-    };
-    bool look_spinning(FunctionRef<bool()> ready, Yields &yields) const noexcept;
-    bool look_yielding(FunctionRef<bool()> ready, Yields &yields) const noexcept;
     void await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<void()> keep_going);
     void wake() noexcept;
     void wake(uint32_t rank) noexcept;
@@ -86,8 +82,7 @@ class ShmBell {
     std::vector<const std::atomic<uint32_t> *> asleep_; // the mates' words
     std::vector<uint32_t> ranks_;                       // the mates
     Patience patience_;
-    Doubt doubt_;
-    std::atomic<uint32_t> easy_{0}; // waits that needed no yield
+    Alertness alertness_;
     uint32_t looks_;
 };
 

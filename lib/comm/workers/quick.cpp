@@ -30,7 +30,7 @@ bool is_all_reduce_by_links(const Collective &asked) {
 /// more, the more workers share the machine's cores. Measured at 1 Gbit/s (docs/performance.md).
 std::size_t worth_of_messages(const WorkerGroup &workers) {
     constexpr std::size_t kOfMate = 2560;  // where one worker speaks for its mates: for each of them, on each host
-    constexpr std::size_t kOfWorker = 768; // otherwise: for each worker that this one need not talk to, by their number
+    constexpr std::size_t kOfWorker = 768; // otherwise: for each other worker, times their number (8 at most)
     constexpr std::size_t kMost = 8;
     const std::size_t mates = workers.per_host() - 1, hosts = workers.count() / workers.per_host();
     const std::size_t others = workers.count() - 1;
@@ -56,11 +56,14 @@ bool is_small_all_reduce(const Collective &asked) {
            bytes * plan.most_crossing() <= at_once + worth_of_messages(asked.workers);
 }
 
-/// Whether to send them with the headers, all at once. With more bytes, it pays to move chunk by chunk.
+/// Whether to send them with the headers, all at once. With more bytes, it pays to move chunk by chunk. In a group of
+/// replicas all workers speak, so those of one host would send the same bytes to another host several times: it takes
+/// the rails.
 bool is_medium_all_reduce(const Collective &asked) {
     constexpr std::size_t kMost = 262144;
     if (!is_all_reduce_by_links(asked)) return false;
     const JoinPlan &plan = asked.workers.at_once();
+    if (asked.workers.per_host() > 1 && !plan.by_hosts()) return false;
     return partial_bytes(asked, plan) * plan.most_partials() <= kMost;
 }
 

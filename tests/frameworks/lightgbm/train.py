@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One worker: trains on every n-th of ROWS rows, over libmdist or over LightGBM's own sockets. Writes the model as text, and
-the seconds that each iteration took to MODEL.seconds.
+the seconds of each iteration but the first to MODEL.seconds.
 
 train.py MODEL ROWS LIBRARY          over libmdist; MDIST_* say which worker this is
 train.py MODEL ROWS PORT,PORT... I   over sockets, as worker I
