@@ -318,6 +318,21 @@ void who_has_come_is_known_to_those_who_speak(void **) {
     assert_false(parts[2]->has_come(kLate) || parts[1]->has_come(0));
 }
 
+void outputs_keep_their_bytes_until_results_come(void **) {
+    constexpr uint32_t kWorkers = 4, kMate = 1;
+    for (const Way way : kWays) {
+        Random random(1);
+        const ReduceJob job(random, Spans::even(kWorkers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 300}}, false);
+        const Links links = make_inproc_links(kWorkers);
+        Parties parties(job, kWorkers, 2, way);
+        char *const output = static_cast<char *>((*job.calls(kMate))->outputs[0].data);
+        std::fill(output, output + 300 * sizeof(float), '\x5a');
+        const auto mate = parties.make(*links[kMate], OperationHeader::of(job.call(0), 7, 0));
+        for (int i = 0; i < 3; ++i) assert_false(mate->advance());
+        assert_true(std::all_of(output, output + 300 * sizeof(float), [](char byte) { return byte == '\x5a'; }));
+    }
+}
+
 void bytes_that_are_not_due_are_refused(void **) {
     const Links links = make_inproc_links(2);
     Random random(1);
@@ -346,6 +361,7 @@ int main() {
         cmocka_unit_test(nobody_gets_through_where_two_disagree),
         cmocka_unit_test(who_has_come_is_known_of_whole_blocks),
         cmocka_unit_test(who_has_come_is_known_to_those_who_speak),
+        cmocka_unit_test(outputs_keep_their_bytes_until_results_come),
         cmocka_unit_test(bytes_that_are_not_due_are_refused),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
