@@ -17,6 +17,7 @@ SmallAllReduce::SmallAllReduce(Link &link, const OperationHeader &mine, const Jo
       rows_(rows),
       segment_(plan.segment(link.self())),
       own_(plan.joins()),
+      last_(plan.segments()),
       others_(messages()),
       results_(plan.segments()),
       partials_(plan.cut(0).subtrees().size()) {
@@ -69,6 +70,12 @@ std::size_t SmallAllReduce::result_bytes(uint32_t segment) const {
     return bytes;
 }
 
+std::size_t SmallAllReduce::result_bytes() const {
+    std::size_t all = 0;
+    for (uint32_t segment = 0; segment < plan().segments(); ++segment) all += result_bytes(segment);
+    return all;
+}
+
 void SmallAllReduce::lay_out(Scratch &scratch) {
     constexpr std::size_t kAlignment = 64;
     const auto each_piece = [&](auto use) {
@@ -87,6 +94,11 @@ void SmallAllReduce::lay_out(Scratch &scratch) {
     each_piece([&](char *&piece, std::size_t bytes, std::size_t alignment) {
         piece = std::exchange(memory, memory + round_up(bytes, alignment));
     });
+    const uint32_t round = plan().joins() - 1;
+    if (!speaks(round)) return;
+    char *next = own_[round];
+    for (uint32_t segment = 0; segment < plan().segments(); ++segment)
+        last_[segment] = std::exchange(next, next + bytes(round, own_block(round), segment));
 }
 
 void SmallAllReduce::write_partials() {
@@ -104,15 +116,11 @@ JoinRounds::Message SmallAllReduce::message(uint32_t round, uint32_t index) cons
     if (round < plan().joins()) {
         const uint32_t block = own_block(round);
         if (!plan().gives_segments(round)) return {own_[round], bytes(round, block)};
-        const char *from = own_[round];
         const uint32_t theirs = plan().segment(part(round).to[index]);
-        for (uint32_t segment = 0; segment < theirs; ++segment) from += bytes(round, block, segment);
-        return {from, bytes(round, block, theirs)};
+        return {last_[theirs], bytes(round, block, theirs)};
     }
     if (round < plan().spreads()) return {results_[segment_], result_bytes(segment_)};
-    std::size_t all = 0;
-    for (uint32_t segment = 0; segment < plan().segments(); ++segment) all += result_bytes(segment);
-    return {results_[0], all};
+    return {results_[0], result_bytes()};
 }
 
 char *SmallAllReduce::room(uint32_t round, uint32_t index, uint64_t come) {
@@ -127,7 +135,7 @@ char *SmallAllReduce::room(uint32_t round, uint32_t index, uint64_t come) {
         due = result_bytes(theirs);
     } else {
         to = results_[0];
-        for (uint32_t segment = 0; segment < plan().segments(); ++segment) due += result_bytes(segment);
+        due = result_bytes();
     }
     if (come != due)
         throw bad_message(link().rank(part(round).from[index]),
@@ -142,10 +150,7 @@ void SmallAllReduce::join(uint32_t round) {
         if (part(round).from.count != 0) take_results();
     } else if (speaks(next)) {
         const reduce::FloatEnvironment environment;
-        own_next_ = own_[round];
-        if (plan().gives_segments(round))
-            for (uint32_t segment = 0; segment < segment_; ++segment)
-                own_next_ += bytes(round, own_block(round), segment);
+        own_next_ = next == plan().joins() ? last_[segment_] : own_[round];
         others_next_.clear();
         for (uint32_t i = 0; i < part(round).from.count; ++i) others_next_.push_back(others_[number(round, i)]);
         next == plan().joins() ? combine(round) : merge(round);

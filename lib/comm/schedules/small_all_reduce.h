@@ -40,6 +40,7 @@ class SmallAllReduce final : public JoinRounds {
     std::size_t bytes(uint32_t round, uint32_t block) const;
     std::size_t incoming_bytes(uint32_t round, uint32_t index) const;
     std::size_t result_bytes(uint32_t segment) const;
+    std::size_t result_bytes() const;
     /// Whether others get results from this worker, or it gets some.
     bool moves_results() const { return rounds() > plan().joins(); }
     void cut_into_segments();
@@ -59,8 +60,9 @@ class SmallAllReduce final : public JoinRounds {
     const uint32_t segment_;         // the own one
     // Partials lie stretch after stretch, partial after partial; results, stretch after stretch.
     std::vector<char *> own_;               // by round: the own block's partials
+    std::vector<char *> last_;              // by segment: those of the last joining round
     std::vector<char *> others_;            // by number: those that come
-    std::vector<char *> results_;           // by segment if they are moved; otherwise room to make them in
+    std::vector<char *> results_;           // by segment; if they are not moved, room to make them in
     const char *own_next_ = nullptr;        // what point_to_partials() points at next
     std::vector<const char *> others_next_; // by index of a round
     std::vector<const void *> partials_;    // by subtree of a round's cut

@@ -2,16 +2,16 @@
 // ShmBell: how the workers of one host wait for what their mates write.
 //
 // A worker that has published something for all mates calls ring(), or ring(mate) if only that one waits for it. While
-// nobody sleeps, this costs one look at each. A worker that waits first looks for a while, as long as its patience
-// allows and as it has paid lately. Then it says in its own segment that it sleeps, looks once more, and sleeps on its mates' bells, which only
-// they ring.
+// nobody sleeps, this costs one look at each. A worker that waits first looks for a while, if that has paid lately.
+// Then it says in its own segment that it sleeps, looks once more, and sleeps on its mates' bells, which only they
+// ring.
 //
 // Whatever is published, and looked at here, must be atomic and sequentially consistent. Then either the sleeper sees
 // what was published, or the publisher sees the sleeper. Still, no sleep is longer than some milliseconds; after that a
 // mate that has ended is noticed too.
 //
-// A thread that waits for messages (sleep_near), or for other things as well, does so in poll(), with descriptor() among them, between listen() and
-// heard(). Any thread may call these functions; the publishing thread calls ring().
+// A thread that waits for messages (sleep_near), or for other things as well, sleeps in poll(), with descriptor() among
+// them, between listen() and heard(). Any thread may call these functions; the publishing thread calls ring().
 #pragma once
 
 #include "comm/shm/mates.h"

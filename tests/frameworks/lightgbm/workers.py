@@ -2,12 +2,15 @@
 """Workers: processes that train LightGBM together, over libmdist or over LightGBM's own sockets."""
 import os
 import shlex
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parents[1] / "bench/peers"))
+
+from launch import free_ports  # noqa: E402
+
 TIMEOUT = 300
 
 
@@ -18,17 +21,6 @@ def compile_network(folder):
     subprocess.run(["cc", "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
                     str(HERE / "network.c"), "-o", str(library), *flags], check=True)
     return library
-
-
-def free_ports(count):
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [str(probe.getsockname()[1]) for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()
 
 
 def run(folder, commands, rows):
@@ -51,7 +43,7 @@ def run(folder, commands, rows):
 
 
 def over_sockets(folder, size, rows):
-    ports = ",".join(free_ports(size))
+    ports = ",".join(map(str, free_ports(size)))
     return run(folder, [([ports, str(rank)], {}) for rank in range(size)], rows)
 
 
