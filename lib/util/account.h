@@ -12,18 +12,22 @@ namespace mdist {
 
 class Account {
   public:
+    static constexpr uint64_t kMadeGoodNs = 2000;
+
+    /// `made_good_ns`: what each time without the habit makes good, and so the most that it costs a time on average.
+    explicit Account(uint64_t made_good_ns = kMadeGoodNs) : made_good_ns_(static_cast<int64_t>(made_good_ns)) {}
+
     bool overdrawn() const { return saved() < 0; }
-    /// Whether to do without the habit this time. That makes kMadeGoodNs good.
+    /// Whether to do without the habit this time. That makes something good.
     bool rests() {
         if (!overdrawn()) return false;
-        set(saved() + kMadeGoodNs);
+        set(saved() + made_good_ns_);
         return true;
     }
     void save(uint64_t ns) { set(std::min(saved() + bounded(ns), kMostSavedNs)); }
     void lose(uint64_t ns) { set(saved() - bounded(ns)); }
 
   private:
-    static constexpr int64_t kMadeGoodNs = 2000;
     /// Enough for one loss now and then.
     static constexpr int64_t kMostSavedNs = 3'000'000;
     /// The most that counts at once: some time slices. A process that was stopped for longer learns nothing from that.
@@ -33,6 +37,7 @@ class Account {
     void set(int64_t ns) { saved_ns_.store(ns, std::memory_order_relaxed); }
     static int64_t bounded(uint64_t ns) { return static_cast<int64_t>(std::min(ns, kMostNs)); }
 
+    const int64_t made_good_ns_;
     std::atomic<int64_t> saved_ns_{0}; // less what was lost
 };
 

@@ -25,6 +25,9 @@ constexpr uint64_t kSliceNs = 5'000'000;
 constexpr uint64_t kAloneNs = 3000;
 /// About the cost of the wake that staying awake may save.
 constexpr uint64_t kAwakeNs = 50'000;
+/// More than for sockets, so that waits stay awake again sooner: here a sleep costs several times as much as what it
+/// waits for.
+constexpr uint64_t kMadeGoodNs = 10'000;
 
 // Waking and waiting only read the word, so this works on words that this process cannot write.
 void wake_all(const std::atomic<uint32_t> &word) noexcept {
@@ -62,7 +65,9 @@ void wait_one(const Word &word, uint64_t timeout_ns) noexcept {
 } // namespace
 
 ShmBell::ShmBell(std::shared_ptr<ShmMates> mates)
-    : mates_(std::move(mates)), patience_(mates_->patience()), alertness_(kAwakeNs) {
+    : mates_(std::move(mates)),
+      patience_(mates_->patience()),
+      alertness_(kAwakeNs, monotonic_clock(), Alertness::give_core_away, kMadeGoodNs) {
     for (uint32_t rank = 0; rank < mates_->workers(); ++rank) {
         if (!mates_->shares(rank)) continue;
         asleep_.push_back(&mates_->of(rank).asleep);
@@ -116,10 +121,11 @@ void ShmBell::close() noexcept {
 }
 
 bool ShmBell::look(FunctionRef<bool()> ready) noexcept {
+    // Where each thread has a core, looks are cheaper than giving it away. Otherwise a mate may need it at once.
+    const bool has_core = patience_.spin_ns != 0;
+    if (has_core && spin(kAloneNs, ready)) return true;
     const auto often = [&] { return look_often(ready); };
-    // A thread that has a core of its own looks for a moment before it gives it away.
-    if (patience_.spin_ns != 0 && spin(kAloneNs, ready)) return true;
-    return alertness_.look(kNoDeadline, often) || ready();
+    return alertness_.look(kNoDeadline, has_core ? FunctionRef<bool()>(often) : ready) || ready();
 }
 
 void ShmBell::sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept {
