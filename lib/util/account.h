@@ -15,7 +15,8 @@ class Account {
     static constexpr uint64_t kMadeGoodNs = 2000;
 
     /// `made_good_ns`: what each time without the habit makes good, and so the most that it costs a time on average.
-    explicit Account(uint64_t made_good_ns = kMadeGoodNs) : made_good_ns_(static_cast<int64_t>(made_good_ns)) {}
+    constexpr explicit Account(uint64_t made_good_ns = kMadeGoodNs)
+        : made_good_ns_(static_cast<int64_t>(made_good_ns)) {}
 
     bool overdrawn() const { return saved() < 0; }
     /// Whether to do without the habit this time. That makes something good.
