@@ -41,10 +41,10 @@ for source in (root / 'lib').rglob('*.cpp'):
 listed = (root / 'docs/api.md').read_text() + (root / 'docs/configuration.md').read_text()
 wrong += [f'docs/api.md does not list the reason {word}' for word in sorted(words) if f'`{word}`' not in listed]
 
-for page in [root / 'README.md', root / 'CONTRIBUTING.md', *(root / 'docs').glob('*.md')]:
+for page in [root / 'README.md', root / 'CONTRIBUTING.md', *(root / 'docs').rglob('*.md')]:
     for target in re.findall(r'\]\(([^)#:]+)\)', page.read_text()):
         if not (page.parent / target).exists():
-            wrong.append(f'{page.name} links to {target}, which does not exist')
+            wrong.append(f'{page.relative_to(root)} links to {target}, which does not exist')
 
 print('\n'.join(wrong))
 raise SystemExit(1 if wrong else 0)

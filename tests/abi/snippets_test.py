@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
 
 
 def blocks(language):
-    for page in [root / 'README.md', *sorted((root / 'docs').glob('*.md'))]:
+    for page in [root / 'README.md', *sorted((root / 'docs').rglob('*.md'))]:
         for match in re.finditer(r'^```' + language + r'\n(.*?)^```', page.read_text(), re.S | re.M):
             yield page.name, match.group(1)
 
