@@ -24,7 +24,7 @@ class RelayedExchange final : public JoinRounds {
   public:
     static constexpr std::size_t kAlignment = sizeof(Length);
 
-    /// The largest message: with more bytes, fewer messages do not pay for relaying (docs/performance.md).
+    /// The largest message: with more bytes, fewer messages do not pay for relaying (docs/performance/sockets.md).
     static constexpr std::size_t kMessageLimit = 73728;
     /// The largest payload of a worker.
     static std::size_t most(uint32_t workers) {

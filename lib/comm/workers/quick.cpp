@@ -27,7 +27,8 @@ bool is_all_reduce_by_links(const Collective &asked) {
 }
 
 /// How many bytes more than all at once a host may send two by two, since that takes fewer messages. They count for
-/// more, the more workers share the machine's cores. Measured at 1 Gbit/s (docs/performance.md).
+/// more, the more workers share the machine's cores. Measured at 1 Gbit/s (docs/performance/hosts.md, "Medium
+/// all-reduce").
 std::size_t worth_of_messages(const WorkerGroup &workers) {
     constexpr std::size_t kOfMate = 2560;  // where one worker speaks for its mates: for each of them, on each host
     constexpr std::size_t kOfWorker = 768; // otherwise: for each other worker, times their number (8 at most)

@@ -84,8 +84,8 @@ class Parcels {
 
     /// Whether this way is worth it.
     bool small() const {
-        // Measured with 4 and 8 workers over TCP on one host (docs/performance.md). In a gather to all, every byte is
-        // of use to everybody.
+        // Measured with 4 and 8 workers over TCP on one host (docs/performance/sockets.md, "Gathers and scatters"). In
+        // a gather to all, every byte is of use to everybody.
         constexpr std::size_t kMostForSome = 36864;
         const std::size_t most = RelayedExchange::most(asked_.workers.count());
         std::size_t total = 0;
