@@ -241,7 +241,7 @@ void every_layout_gives_the_bits_of_the_reference_between_threads(void **) {
 }
 
 void some_megabytes_give_the_bits_of_the_reference(void **) {
-    for (const uint32_t workers : {2U, 3U})
+    for (const uint32_t workers : {2U, 3U, 5U})
         assert_well(run_processes(workers, [&](Board &board, uint32_t rank) {
             return reduce_at_random(board, rank, Spans::even(workers, 1), rounds(6, 60), 9'000'000);
         }));

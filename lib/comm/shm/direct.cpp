@@ -18,7 +18,10 @@ using KeepGoing = FunctionRef<void()>;
 
 constexpr uint64_t kNowhere = UINT64_MAX;
 /// The size of results that one worker writes and the next workers read while they are still in a cache.
-constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+constexpr std::size_t kChunkBytes = std::size_t{512} << 10;
+/// How many chunks a worker may be ahead of its mates. A mate that has no core now need not be waited for at each
+/// chunk, and what lies between the two still fits a cache.
+constexpr uint64_t kAhead = 4;
 
 /// The part of a chunk that lies in one buffer.
 struct Stretch {
@@ -38,6 +41,7 @@ class Direct {
           replicas_(replicas),
           writing_(writing),
           keep_going_(keep_going),
+          taken_(steps.mates().workers()),
           sources_(places.replicas()) {
         cut();
     }
@@ -47,9 +51,10 @@ class Direct {
         for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
             for (std::size_t i = chunks_[chunk]; i < chunks_[chunk + 1]; ++i) reduce(i);
             steps_.publish(&ShmProgress::reduced, first + chunk + 1);
-            if (chunk > 0) take(chunk - 1);
+            take_ready();
+            if (chunk >= kAhead) take_until(chunk - kAhead + 1);
         }
-        if (chunks() > 0) take(chunks() - 1);
+        take_until(chunks());
         // A mate that has given up has its buffers back, so what was read from them may be wrong. A mate that leaves in
         // order waits for this worker first.
         steps_.require_all_there();
@@ -75,7 +80,10 @@ class Direct {
         return static_cast<char *>(calls_[replica]->outputs[stretches_[stretch].buffer].data);
     }
     void reduce(std::size_t stretch);
-    void take(uint64_t chunk);
+    /// Each worker begins with its neighbour, so that not all copy from the same one at once.
+    uint32_t rank_of(uint32_t mate) const { return (mates_.rank() + mate) % mates_.workers(); }
+    void take_ready();
+    void take_until(uint64_t chunk);
     void copy(uint32_t from, std::size_t stretch);
 
     ShmSteps &steps_;
@@ -87,6 +95,7 @@ class Direct {
     const KeepGoing keep_going_;
     std::vector<Stretch> stretches_;
     std::vector<std::size_t> chunks_{0}; // chunk i is stretches chunks_[i] to chunks_[i + 1] - 1
+    std::vector<uint64_t> taken_;        // by rank: how many of its chunks' results have been copied
     Pointers<const void *> sources_;
     const std::unique_ptr<char[]> scratch_{new char[kShmBlockBytes]};
 };
@@ -131,11 +140,24 @@ void Direct::reduce(std::size_t stretch) {
     }
 }
 
-void Direct::take(uint64_t chunk) {
-    for (uint32_t i = 1; i < mates_.workers(); ++i) {
-        const uint32_t rank = (mates_.rank() + i) % mates_.workers(); // not all from the same at once
-        steps_.await(rank, &ShmProgress::reduced, steps_.before() + chunk + 1, keep_going_);
-        for (std::size_t stretch = chunks_[chunk]; stretch < chunks_[chunk + 1]; ++stretch) copy(rank, stretch);
+/// Copies what mates have reduced by now.
+void Direct::take_ready() {
+    for (uint32_t mate = 1; mate < mates_.workers(); ++mate) {
+        const uint32_t rank = rank_of(mate);
+        const uint64_t ready = std::min(steps_.reached(rank, &ShmProgress::reduced), steps_.before() + chunks());
+        for (uint64_t &chunk = taken_[rank]; steps_.before() + chunk < ready; ++chunk)
+            for (std::size_t i = chunks_[chunk]; i < chunks_[chunk + 1]; ++i) copy(rank, i);
+    }
+}
+
+/// Waits until all mates have reduced the chunks before this one, and copies them.
+void Direct::take_until(uint64_t chunk) {
+    for (uint32_t mate = 1; mate < mates_.workers(); ++mate) {
+        const uint32_t rank = rank_of(mate);
+        while (taken_[rank] < chunk) {
+            steps_.await(rank, &ShmProgress::reduced, steps_.before() + taken_[rank] + 1, keep_going_);
+            take_ready();
+        }
     }
 }
 
@@ -147,7 +169,8 @@ void Direct::copy(uint32_t from, std::size_t stretch) {
     const char *const results = places_.output(from, stretches_[stretch].buffer) + offset;
     for (uint32_t replica = 0; replica < replicas_; ++replica) {
         char *const to = output(replica, stretch) + offset;
-        writing_.past_caches ? copy_past_caches(to, results, bytes) : static_cast<void>(std::memcpy(to, results, bytes));
+        writing_.past_caches ? copy_past_caches(to, results, bytes)
+                             : static_cast<void>(std::memcpy(to, results, bytes));
     }
 }
 

@@ -35,10 +35,13 @@ class ShmSteps {
         (mates_->own().progress.*step).store(chunks, std::memory_order_seq_cst);
         bell_->ring();
     }
+    /// How many chunks a worker has done that step of.
+    uint64_t reached(uint32_t rank, Step step) const {
+        return (mates_->of(rank).progress.*step).load(std::memory_order_seq_cst);
+    }
     void await(uint32_t rank, Step step, uint64_t chunks, FunctionRef<void()> keep_going) const {
-        const std::atomic<uint64_t> &progress = mates_->of(rank).progress.*step;
         bell_->await(
-            rank, [&] { return progress.load(std::memory_order_seq_cst) >= chunks; }, keep_going);
+            rank, [&] { return reached(rank, step) >= chunks; }, keep_going);
     }
     void await_all(Step step, uint64_t chunks, FunctionRef<void()> keep_going) const {
         for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
