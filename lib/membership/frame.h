@@ -19,7 +19,9 @@
 
 namespace mdist {
 
-inline constexpr uint8_t kProtocolVersion = 4;
+/// Raised when workers of two builds would no longer understand each other: their frames, the messages of a collective,
+/// or what lies in shared memory.
+inline constexpr uint8_t kProtocolVersion = 5;
 inline constexpr std::size_t kFrameHeaderBytes = 32;
 inline constexpr std::size_t kVersionAt = 4;
 

@@ -17,10 +17,11 @@ namespace {
 using KeepGoing = FunctionRef<void()>;
 
 constexpr uint64_t kNowhere = UINT64_MAX;
-/// The size of results that one worker writes and the next workers read while they are still in a cache.
+/// How many bytes of results are one chunk. Each worker reduces its share of it and publishes that. Others copy it
+/// soon, while it is in a cache.
 constexpr std::size_t kChunkBytes = std::size_t{512} << 10;
-/// How many chunks a worker may be ahead of its mates. A mate that has no core now need not be waited for at each
-/// chunk, and what lies between the two still fits a cache.
+/// How many chunks a worker may have published beyond the slowest of its mates. So it need not wait at each chunk for a
+/// mate that has no core now.
 constexpr uint64_t kAhead = 4;
 
 /// The part of a chunk that lies in one buffer.
@@ -80,8 +81,9 @@ class Direct {
         return static_cast<char *>(calls_[replica]->outputs[stretches_[stretch].buffer].data);
     }
     void reduce(std::size_t stretch);
-    /// Each worker begins with its neighbour, so that not all copy from the same one at once.
-    uint32_t rank_of(uint32_t mate) const { return (mates_.rank() + mate) % mates_.workers(); }
+    /// The mate so many ranks further, from 1 on. Each worker begins with another, so not all copy from the same at
+    /// once.
+    uint32_t rank_after(uint32_t distance) const { return (mates_.rank() + distance) % mates_.workers(); }
     void take_ready();
     void take_until(uint64_t chunk);
     void copy(uint32_t from, std::size_t stretch);
@@ -95,7 +97,7 @@ class Direct {
     const KeepGoing keep_going_;
     std::vector<Stretch> stretches_;
     std::vector<std::size_t> chunks_{0}; // chunk i is stretches chunks_[i] to chunks_[i + 1] - 1
-    std::vector<uint64_t> taken_;        // by rank: how many of its chunks' results have been copied
+    std::vector<uint64_t> taken_;        // by rank: how many chunks have been copied from that worker
     Pointers<const void *> sources_;
     const std::unique_ptr<char[]> scratch_{new char[kShmBlockBytes]};
 };
@@ -140,10 +142,10 @@ void Direct::reduce(std::size_t stretch) {
     }
 }
 
-/// Copies what mates have reduced by now.
+/// Copies what mates have reduced by now. A wrong counter must not lead past the last chunk.
 void Direct::take_ready() {
-    for (uint32_t mate = 1; mate < mates_.workers(); ++mate) {
-        const uint32_t rank = rank_of(mate);
+    for (uint32_t distance = 1; distance < mates_.workers(); ++distance) {
+        const uint32_t rank = rank_after(distance);
         const uint64_t ready = std::min(steps_.reached(rank, &ShmProgress::reduced), steps_.before() + chunks());
         for (uint64_t &chunk = taken_[rank]; steps_.before() + chunk < ready; ++chunk)
             for (std::size_t i = chunks_[chunk]; i < chunks_[chunk + 1]; ++i) copy(rank, i);
@@ -152,8 +154,8 @@ void Direct::take_ready() {
 
 /// Waits until all mates have reduced the chunks before this one, and copies them.
 void Direct::take_until(uint64_t chunk) {
-    for (uint32_t mate = 1; mate < mates_.workers(); ++mate) {
-        const uint32_t rank = rank_of(mate);
+    for (uint32_t distance = 1; distance < mates_.workers(); ++distance) {
+        const uint32_t rank = rank_after(distance);
         while (taken_[rank] < chunk) {
             steps_.await(rank, &ShmProgress::reduced, steps_.before() + taken_[rank] + 1, keep_going_);
             take_ready();

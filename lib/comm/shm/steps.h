@@ -35,7 +35,7 @@ class ShmSteps {
         (mates_->own().progress.*step).store(chunks, std::memory_order_seq_cst);
         bell_->ring();
     }
-    /// How many chunks a worker has done that step of.
+    /// How many chunks of the job a worker has done that step of.
     uint64_t reached(uint32_t rank, Step step) const {
         return (mates_->of(rank).progress.*step).load(std::memory_order_seq_cst);
     }
