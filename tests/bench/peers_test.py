@@ -243,7 +243,8 @@ class All(unittest.TestCase):
     def test_a_part_leaves_its_report_and_charts(self):
         with tempfile.TemporaryDirectory() as folder:
             result = subprocess.run([sys.executable, FOLDER / "all", "--out", folder, "--build", BUILD, "--quick",
-                                     "--only", "gbdt,tensorflow"], capture_output=True, text=True)
+                                     "--only", "gbdt,tensorflow"], capture_output=True, text=True,
+                                    env={**os.environ, "XDG_CACHE_HOME": folder})  # no frameworks there
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
             self.assertIn("tensorflow: left out: ", result.stdout)
             report = json.loads((pathlib.Path(folder) / "gbdt.json").read_text())
