@@ -44,6 +44,15 @@ class Picture(unittest.TestCase):
                                    text=True, check=True).stdout
             self.assertEqual(drawn, data.with_suffix(".svg").read_text())
 
+    def test_charts_show_the_reports_beside_them(self):
+        reports = pathlib.Path(RUN).resolve().parents[3] / "docs/performance/reports"
+        with tempfile.TemporaryDirectory() as folder:
+            for data in reports.glob("*.json"):
+                subprocess.run([sys.executable, pathlib.Path(RUN).parent / "plot", data, "--out", folder], check=True)
+            for picture in reports.glob("*.svg"):
+                with self.subTest(picture.name):
+                    self.assertEqual(pathlib.Path(folder, picture.name).read_text(), picture.read_text())
+
 
 class Quick(unittest.TestCase):
     @classmethod
