@@ -49,7 +49,9 @@ class Picture(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for data in reports.glob("*.json"):
                 subprocess.run([sys.executable, pathlib.Path(RUN).parent / "plot", data, "--out", folder], check=True)
-            for picture in reports.glob("*.svg"):
+            pictures = list(reports.glob("*.svg"))
+            self.assertTrue(pictures)
+            for picture in pictures:
                 with self.subTest(picture.name):
                     self.assertEqual(pathlib.Path(folder, picture.name).read_text(), picture.read_text())
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Worker: reduces arrays again and again, over TensorFlow or libmdist: worker.py KIND BYTES... Replica 0 prints a line for each
-size: "bytes=4096 us=12.3". bench starts the workers and sets their variables.
+"""Worker: reduces arrays again and again, over TensorFlow or libmdist: worker.py KIND BYTES... Replica 0 prints a line
+for each size: "bytes=4096 us=12.3". bench starts the workers and sets their variables.
 
     mirrored        tf.distribute.MirroredStrategy, two replicas on logical CPUs of this process
     multi_worker    tf.distribute.MultiWorkerMirroredStrategy, the job of TF_CONFIG
