@@ -11,13 +11,37 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *self; // this program
+enum { PATIENCE_S = 300 };
+
+static const char *self;     // this program
+static const Job *waits_for; // what the alarm ends
+
+static int was_killed(int status) {
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
 
 int is_worker(int argc, char **argv) {
-    if (argc > 1 && strcmp(argv[1], "worker") == 0) return 1;
+    if (argc > 1 && strcmp(argv[1], "worker") == 0) {
+        for (int i = 2; i < argc; ++i) putenv(argv[i]);
+        return 1;
+    }
     self = argv[0];
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return 0;
+}
+
+/// Ends the workers of a job that hangs, so that the test fails and tells what they have said.
+static void end_job(int number) {
+    (void)number;
+    for (uint32_t i = 0; i < waits_for->count; ++i)
+        if (!waits_for->workers[i].ended) kill(waits_for->workers[i].pid, SIGABRT);
+}
+
+static void watch(const Job *job) {
+    waits_for = job;
+    const struct sigaction action = {.sa_handler = end_job, .sa_flags = SA_RESTART};
+    sigaction(SIGALRM, &action, NULL);
+    alarm(PATIENCE_S);
 }
 
 static void set_number(const char *name, uint64_t number) {
@@ -45,6 +69,42 @@ void begin_with(Job *job, uint32_t replicas, uint32_t size, uint32_t least, cons
     mdist_error_t *error = NULL;
     OK(mdist_store_create_elastic("127.0.0.1:0", NULL, "elastic", NULL, &job->store, &error));
     OK(mdist_store_address(job->store, job->address, sizeof job->address, NULL, &error));
+    watch(job);
+}
+
+/// The words of a worker's command line. After "worker" each one sets a variable of its environment.
+typedef struct Words {
+    char texts[12][280];
+    char *pointers[15];
+    size_t count;
+} Words;
+
+static void add_word(Words *words, const char *name, const char *value) {
+    assert_true(words->count < sizeof words->texts / sizeof words->texts[0]);
+    char *const text = words->texts[words->count];
+    snprintf(text, sizeof words->texts[0], "%s=%s", name, value);
+    words->pointers[2 + words->count++] = text;
+}
+
+static void add_number(Words *words, const char *name, uint64_t number) {
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, number);
+    add_word(words, name, text);
+}
+
+static void set_words(Words *words, const Job *job, uint64_t id, const char *die) {
+    memset(words, 0, sizeof *words);
+    words->pointers[0] = (char *)self;
+    words->pointers[1] = (char *)"worker";
+    add_word(words, "MDIST_BOOTSTRAP", "env");
+    add_word(words, "MDIST_STORE", job->address);
+    add_word(words, "MDIST_STORE_OWNER", "launcher");
+    add_word(words, "MDIST_JOB_ID", "elastic");
+    add_number(words, "MDIST_RANK", job->count % job->size);
+    add_number(words, "MDIST_SIZE", job->size > 1 ? job->size : 2); // one worker needs the store, too
+    add_number(words, "MDIST_WORKER_ID", id);
+    if (die != NULL) add_word(words, "TEST_DIE", die);
+    if (job->keeps_size) add_number(words, "TEST_WANTED", job->size);
 }
 
 void start(Job *job, const char *die) {
@@ -53,23 +113,16 @@ void start(Job *job, const char *die) {
     assert_int_equal(pipe(ends), 0);
     worker->id = 1000 + job->count;
     worker->out = ends[0];
+    Words words;
+    set_words(&words, job, worker->id, die);
     worker->pid = fork();
     assert_true(worker->pid >= 0);
-    if (worker->pid == 0) {
+    if (worker->pid == 0) { // no memory may be asked for: the store's thread may have held a lock of the allocator
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
         close(ends[1]);
-        setenv("MDIST_BOOTSTRAP", "env", 1);
-        setenv("MDIST_STORE", job->address, 1);
-        setenv("MDIST_STORE_OWNER", "launcher", 1);
-        setenv("MDIST_JOB_ID", "elastic", 1);
-        set_number("MDIST_RANK", job->count % job->size);
-        set_number("MDIST_SIZE", job->size > 1 ? job->size : 2); // one worker needs the store, too
-        set_number("MDIST_WORKER_ID", worker->id);
-        if (die != NULL) setenv("TEST_DIE", die, 1);
-        if (job->keeps_size) set_number("TEST_WANTED", job->size);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execl(self, self, "worker", (char *)NULL);
+        execv(self, words.pointers);
         _exit(127);
     }
     close(ends[1]);
@@ -106,7 +159,7 @@ int reap(Job *job, pid_t pid) {
         worker->status = status;
         mdist_store_worker_ended(job->store, worker->id, NULL);
         read_text(worker);
-        if (job->keeps_size && WIFSIGNALED(status)) start(job, NULL);
+        if (job->keeps_size && was_killed(status)) start(job, NULL);
         if (job->none_fails && WIFEXITED(status) && WEXITSTATUS(status) != 0) {
             job->keeps_size = 0;
             for (uint32_t k = 0; k < job->count; ++k)
@@ -119,6 +172,7 @@ int reap(Job *job, pid_t pid) {
 
 void finish(Job *job) {
     while (reap(job, -1)) continue;
+    alarm(0);
     mdist_store_destroy(job->store);
 }
 
@@ -126,7 +180,7 @@ void expect(const Job *job, const char *result, uint32_t killed) {
     uint32_t dead = 0;
     for (uint32_t i = 0; i < job->count; ++i) {
         const Worker *const worker = &job->workers[i];
-        if (WIFSIGNALED(worker->status)) {
+        if (was_killed(worker->status)) {
             ++dead;
             continue;
         }
@@ -183,7 +237,7 @@ static void disturb(uint64_t seed, const char *result) {
     while (good < size && job.workers[good].status != 0) ++good;
     assert_true(good < size);
     for (uint32_t i = 0; i < job.count; ++i) {
-        dead += WIFSIGNALED(job.workers[i].status) ? 1 : 0;
+        dead += was_killed(job.workers[i].status) ? 1 : 0;
         // A newcomer came too late: the others had the result, and had begun to leave.
         const char *const text = job.workers[i].text;
         const int late = strstr(text, "job_ended") != NULL || strstr(text, "replica_lost") != NULL;

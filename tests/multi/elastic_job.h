@@ -40,7 +40,7 @@ void await_begin(const Worker *worker);
 /// Waits for one worker, or for any if `pid` is -1. Replaces it if it was killed and the job keeps its size. Returns 0
 /// if there is none.
 int reap(Job *job, pid_t pid);
-/// Waits for all workers.
+/// Waits for all workers. A job that runs for five minutes has its workers ended by SIGABRT, and fails the test.
 void finish(Job *job);
 /// Fails the test unless all workers but those `killed` have printed this result.
 void expect(const Job *job, const char *result, uint32_t killed);
