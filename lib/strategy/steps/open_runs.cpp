@@ -39,6 +39,7 @@ void OpenRuns::begin(std::vector<ValuePointer> arguments, std::size_t result_cou
     Turn turn(job_, "mdist_run_begin", "mdist_merge_call first, and mdist_run inside the merge");
     job_.require_no_commands("mdist_run_begin", "register a step on every worker and call mdist_run_named");
     auto run = std::make_unique<Run>(job_.local_replica_count());
+    runs_.prepare(arguments);
 
     const std::lock_guard lock(mutex_); // either close() sees the run, or this sees that the job is closed
     open_.reserve(open_.size() + 1);

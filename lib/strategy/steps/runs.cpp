@@ -36,6 +36,7 @@ void Runs::run_with_turn(const Step &step, std::vector<ValuePointer> arguments, 
         Frame &frame;
         ~Ending() { runs.end(frame); }
     };
+    prepare(arguments);
     Frame &frame = begin(std::move(arguments), results.size(), timeout_ns);
     const Ending ending{*this, frame};
     run_frame(frame, step);
@@ -43,11 +44,15 @@ void Runs::run_with_turn(const Step &step, std::vector<ValuePointer> arguments, 
     results = frame.take_results();
 }
 
-Frame &Runs::begin(std::vector<ValuePointer> arguments, std::size_t result_count, uint64_t timeout_ns) {
+void Runs::prepare(const std::vector<ValuePointer> &arguments) {
     job_.require_sound();
     check_arguments(arguments, job_.local_replica_count());
     job_.require_open();
     if (before_next_ && depth_ == 0) std::exchange(before_next_, nullptr)();
+}
+
+Frame &Runs::begin(std::vector<ValuePointer> arguments, std::size_t result_count, uint64_t timeout_ns) {
+    job_.require_open();
     while (frames_.size() <= depth_) frames_.push_back(std::make_unique<Frame>(job_));
     Frame &frame = *frames_[depth_];
     frame.begin(std::move(arguments), result_count, timeout_ns);

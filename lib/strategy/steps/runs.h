@@ -34,12 +34,16 @@ class Runs {
     void merge(Replica &replica, const Merge &merge, std::vector<Part> arguments, std::size_t result_count,
                uint64_t timeout_ns);
 
-    /// Returns the next frame, for a run whose steps are called by others.
+    /// Refuses what cannot run, and does what must precede the first run. Hold no lock: that waits for other workers,
+    /// and calls functions of the program.
+    void prepare(const std::vector<ValuePointer> &arguments);
+    /// Returns the next frame, for a run whose steps are called by others. Call prepare() first, in the same turn.
     Frame &begin(std::vector<ValuePointer> arguments, std::size_t result_count, uint64_t timeout_ns);
     /// Ends the innermost run. All replicas have left the group, which can be used again.
     void end(Frame &frame) noexcept;
 
-    /// Makes the replicas anew, for the next generation of an elastic job. Their handles have ended. No run may be open.
+    /// Makes the replicas anew, for the next generation of an elastic job. Their handles have ended. No run may be
+    /// open.
     void span_changed();
     /// Sets a function to call once, with the turn, before the next run that is in no other begins.
     void before_next(std::function<void()> call) { before_next_ = std::move(call); }

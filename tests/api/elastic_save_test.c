@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// When an elastic job calls the program's function that saves a blob, and what that function may do. The job has one
+// worker, whose store is in this process. tests/multi has jobs of several workers.
+#include "mdist_test.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+enum { REPLICAS = 3 };
+
+static mdist_strategy_t *strategy;
+static mdist_store_t *store;
+static mdist_blob_t *blob;
+static uint32_t saved[REPLICAS]; // how often, by replica
+static int destroys;             // whether the next save destroys the strategy
+
+static void *destroy_strategy(void *unused) {
+    mdist_strategy_destroy(strategy);
+    return unused;
+}
+
+static int32_t save(uint32_t replica_id, void *to, size_t bytes, void *user_data) {
+    (void)user_data;
+    memset(to, 1, bytes);
+    ++saved[replica_id];
+    if (!destroys) return 0;
+    destroys = 0;
+    // In a thread of its own, which must not wait for this one.
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, destroy_strategy, NULL) != 0) return 1;
+    return pthread_join(thread, NULL);
+}
+
+static int32_t restore(uint32_t replica_id, const void *from, size_t bytes, void *user_data) {
+    (void)replica_id, (void)from, (void)bytes, (void)user_data;
+    return 0;
+}
+
+static int32_t do_nothing(mdist_replica_t *replica, void *user_data) {
+    (void)replica, (void)user_data;
+    return 0;
+}
+
+static int begin(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    char address[64];
+    OK(mdist_store_create_elastic("127.0.0.1:0", NULL, "save", NULL, &store, &error));
+    OK(mdist_store_address(store, address, sizeof address, NULL, &error));
+    setenv("MDIST_STORE", address, 1);
+    OK(mdist_strategy_create(NULL, &strategy, &error));
+    OK(mdist_blob_create(strategy, "numbers", 8, save, restore, NULL, NULL, &blob, &error));
+    memset(saved, 0, sizeof saved);
+    alarm(300); // a lock that is never given back must not last for ever
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    alarm(0);
+    mdist_blob_destroy(blob);
+    mdist_strategy_destroy(strategy); // ignored if it is gone
+    mdist_store_destroy(store);
+    return 0;
+}
+
+static void expect_saved(uint32_t times) {
+    for (uint32_t replica = 0; replica < REPLICAS; ++replica) assert_int_equal(saved[replica], times);
+}
+
+static mdist_status_t run(mdist_error_t **error) {
+    return mdist_run(strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, error);
+}
+
+static mdist_status_t open_run(mdist_error_t **error) {
+    return mdist_run_begin(strategy, NULL, 0, 0, NULL, error);
+}
+
+static mdist_status_t commit(mdist_error_t **error) {
+    return mdist_commit(strategy, 1, NULL, error);
+}
+
+static void the_first_run_and_each_commit_save(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    expect_saved(0);
+    OK(run(&error));
+    expect_saved(1);
+    OK(run(&error));
+    expect_saved(1);
+    OK(commit(&error));
+    expect_saved(2);
+}
+
+static void an_open_run_saves_if_it_is_the_first(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    OK(open_run(&error));
+    expect_saved(1);
+    mdist_replica_t *replica;
+    for (uint32_t local = 0; local < REPLICAS; ++local) {
+        OK(mdist_replica_enter(strategy, local, &replica, &error));
+        OK(mdist_replica_exit(replica, 0, &error));
+    }
+    OK(mdist_run_end(strategy, NULL, 0, &error));
+    OK(run(&error));
+    expect_saved(1);
+}
+
+/// The strategy is destroyed while save is at work, which waits for nothing.
+static void the_first_run_is_refused_if_save_destroys_the_strategy(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_status_t (*const calls[])(mdist_error_t **) = {run, open_run};
+    for (size_t i = 0; i < 2; ++i) {
+        destroys = 1;
+        assert_int_equal(calls[i](&error), MDIST_ERR_FAILED_PRECONDITION);
+        WORDS(error, "the strategy was destroyed");
+        mdist_error_free(error);
+        FAILS(MDIST_ERR_BAD_HANDLE, run(&error));
+        end(state);
+        begin(state);
+    }
+}
+
+static void a_commit_under_way_ends_if_save_destroys_the_strategy(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    destroys = 1;
+    OK(commit(&error));
+    expect_saved(1);
+    FAILS(MDIST_ERR_BAD_HANDLE, commit(&error));
+}
+
+int main(void) {
+    quiet_log();
+    setenv("MDIST_ELASTIC_REPLICAS", "3", 1);
+    setenv("MDIST_BOOTSTRAP", "env", 1);
+    setenv("MDIST_STORE_OWNER", "launcher", 1);
+    setenv("MDIST_JOB_ID", "save", 1);
+    setenv("MDIST_RANK", "0", 1);
+    setenv("MDIST_SIZE", "2", 1); // one worker alone needs no store
+    setenv("MDIST_WORKER_ID", "1", 1);
+    setenv("MDIST_ELASTIC_MAX_WORKERS", "1", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_first_run_and_each_commit_save, begin, end),
+        cmocka_unit_test_setup_teardown(an_open_run_saves_if_it_is_the_first, begin, end),
+        cmocka_unit_test_setup_teardown(the_first_run_is_refused_if_save_destroys_the_strategy, begin, end),
+        cmocka_unit_test_setup_teardown(a_commit_under_way_ends_if_save_destroys_the_strategy, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
