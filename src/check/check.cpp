@@ -149,6 +149,10 @@ void Check::check_own(const Task &task, const std::vector<Endpoint> &endpoints) 
                         "correct the task or the address; `ip address` lists this machine's addresses");
         return;
     }
+    if (!task.leader) { // it listens at a port that the kernel chooses
+        report_.ok(task.name, task.address + " is this machine's");
+        return;
+    }
     const int problem = problem_serving(*own);
     if (problem == 0) {
         report_.ok(task.name, task.address + " is this machine's, and its port is free");
@@ -164,6 +168,10 @@ void Check::check_other(const Task &task, const std::vector<Endpoint> &endpoints
     int problem = 0;
     for (const Endpoint &endpoint : endpoints) {
         problem = problem_connecting(endpoint, timeout_ms_);
+        if (!task.leader && (problem == 0 || problem == ECONNREFUSED)) {
+            report_.ok(task.name, task.address + ": the host answers");
+            return;
+        }
         if (problem == 0) {
             report_.ok(task.name, task.address + " answers");
             return;
@@ -174,7 +182,8 @@ void Check::check_other(const Task &task, const std::vector<Endpoint> &endpoints
         }
     }
     report_.problem(task.name, task.address + ": " + std::strerror(problem),
-                    "is the host up, and does a firewall let this port through?");
+                    task.leader ? "is the host up, and does a firewall let this port through?"
+                                : "is the host up, and does a firewall let the job's ports through?");
 }
 
 /// Checks MDIST_STORE, the address where workers meet. Either its server runs already, or rank 0 will serve it.

@@ -29,7 +29,11 @@ class Check(Case):
         self.assertRegex(result.stdout, "(?m)^" + pattern)
 
     def two(self, own, other):
+        """Of these workers the first is rank 0, and this one."""
         return f'cluster: {{worker: ["{own}", "{other}"]}}\ntask: {{type: worker, index: 0}}\n'
+
+    def second_of_two(self, other, own):
+        return f'cluster: {{worker: ["{other}", "{own}"]}}\ntask: {{type: worker, index: 1}}\n'
 
     def test_a_process_alone_has_nothing_to_fear(self):
         result = self.check()
@@ -52,7 +56,9 @@ class Check(Case):
         own, other = f"{HERE}:{free_port(HERE)}", f"{THERE}:{free_port(THERE)}"
         result = self.check(self.two(own, other))
         self.assertSays(result, 0, f"ok +worker 0 +{own} is this machine's, and its port is free")
-        self.assertSays(result, 0, f"ok +worker 1 +{other}: the host answers; nothing listens at the port yet")
+        self.assertSays(result, 0, f"ok +worker 1 +{other}: the host answers$")
+        self.assertSays(self.check(self.second_of_two(other, own)), 0,
+                        f"ok +worker 0 +{other}: the host answers; nothing listens at the port yet")
 
     def test_an_own_port_that_is_taken_is_a_problem(self):
         with socket.create_server((HERE, 0)) as taken:
@@ -60,11 +66,17 @@ class Check(Case):
             result = self.check(self.two(own, f"{THERE}:1"))
         self.assertSays(result, 1, f"problem +worker 0 +{own}: another process is already listening there; .*ss -ltnp")
 
-    def test_a_worker_that_listens_answers(self):
+    def test_only_the_port_of_rank_0_counts(self):
+        with socket.create_server((HERE, 0)) as taken:
+            own = f"{HERE}:{taken.getsockname()[1]}"
+            result = self.check(self.second_of_two(f"{THERE}:{free_port(THERE)}", own))
+        self.assertSays(result, 0, f"ok +worker 1 +{own} is this machine's$")
+
+    def test_a_rank_0_that_listens_answers(self):
         with socket.create_server((THERE, 0)) as listening:
             other = f"{THERE}:{listening.getsockname()[1]}"
-            result = self.check(self.two(f"{HERE}:{free_port(HERE)}", other))
-        self.assertSays(result, 0, f"ok +worker 1 +{other} answers")
+            result = self.check(self.second_of_two(other, f"{HERE}:{free_port(HERE)}"))
+        self.assertSays(result, 0, f"ok +worker 0 +{other} answers")
 
     def test_an_own_address_of_another_machine_is_a_problem(self):
         result = self.check(self.two("198.51.100.254:4400", f"{THERE}:1"))
