@@ -269,7 +269,8 @@ MDIST_API mdist_status_t mdist_strategy_reduce_to(mdist_strategy_t *strategy, md
  * Makes a mirrored value with a copy of @p tensor on every local device.
  *
  * (TensorFlow: broadcast_to.) For structures use mdist_value_mirrored.
- * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.2
+ * @thread one at a time per strategy   @blocks for the copies, on GPUs   @collective no
+ * @calls-back never   @since 0.2
  */
 MDIST_API mdist_status_t mdist_strategy_broadcast(mdist_strategy_t *strategy, const mdist_tensor_t *tensor,
                                                   mdist_value_t **out, mdist_error_t **error);
@@ -292,7 +293,8 @@ typedef int32_t (*mdist_fetch_fn)(const mdist_tensor_t *source, mdist_value_t **
  * mdist_variable_read.
  * @param destination  NULL or "": host memory
  * @param fetch        NULL: the content itself
- * @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.2
+ * @thread one at a time per strategy   @blocks for @p fetch and the copy   @collective no
+ * @calls-back fetch, on this thread   @since 0.2
  */
 MDIST_API mdist_status_t mdist_strategy_fetch(mdist_strategy_t *strategy, const mdist_value_t *value,
                                               const char *destination, mdist_fetch_fn fetch, void *user_data,

@@ -103,8 +103,8 @@ MDIST_API mdist_status_t mdist_commit(mdist_strategy_t *strategy, uint64_t step,
  * @param options  their timeout_ns limits each wait for the next generation; 0: `communication.join_timeout`
  * @thread one at a time per strategy, outside of steps and merges; meanwhile other threads may call only
  * mdist_strategy_abort, mdist_strategy_check_health and mdist_strategy_destroy
- * @blocks for the other workers   @collective all workers   @calls-back the blobs' restore functions, and those of
- * datasets   @since 0.2
+ * @blocks for the other workers   @collective all workers   @calls-back the blobs' restore and save functions,
+ * and those of datasets   @since 0.2
  */
 MDIST_API mdist_status_t mdist_regroup(mdist_strategy_t *strategy, mdist_change_t *change,
                                        const mdist_call_options_t *options, mdist_error_t **error);
@@ -145,8 +145,9 @@ typedef int32_t (*mdist_blob_restore_fn)(uint32_t replica_id, const void *from, 
 /**
  * Registers state that the program has for each replica, such as a random generator, so that commits keep it.
  *
- * mdist_commit calls @p save once for each local replica, and mdist_regroup calls @p restore, on the thread that called
- * them. All workers register the same blobs. In a job of fixed size nothing calls them.
+ * mdist_commit, the first run and mdist_regroup call @p save once for each local replica. mdist_regroup first calls
+ * @p restore. Both are called on the thread that made the call. All workers register the same blobs. In a job of fixed
+ * size nothing calls them.
  *
  * Errors: MDIST_ERR_INVALID_ARGUMENT, among others for a name that a living blob has.
  * @param name            unique within the strategy

@@ -131,8 +131,8 @@ MDIST_API mdist_status_t mdist_gradients_lend(mdist_gradients_t *gradients, uint
 /**
  * Describes a gradient of a local replica, in memory of its device.
  *
- * The address stays the same until mdist_gradients_destroy. You may write the gradient until it is ready, and again
- * after the wait. The wait does not clear it.
+ * The address stays the same until mdist_gradients_destroy, or mdist_regroup in an elastic job. You may write the
+ * gradient until it is ready, and again after the wait. The wait does not clear it.
  *
  * If the program lends the memory, the address is where the gradient lay in the last round, or where you have lent it
  * since. It is NULL if there is none. A missing gradient without an address (MDIST_GRADIENTS_ZERO_MISSING) gets memory

@@ -14,14 +14,13 @@
  *     gpu         GPUs and their streams                       group       collectives of some of the replicas
  *     log         messages of the library                      status      statuses and errors
  *     message     one replica sends to another
- *     operator    a reduction of your own
+ *     operator    a reduction of your own                      elastic     jobs that lose and gain workers
  *
  * These are mainly for languages other than C, and for event loops:
  *
  *     step        a run on your own threads, no callbacks      work        collectives that you start, test, wait for
  *     memory      memory that no garbage collector moves       dlpack      exchanging tensors with other libraries
  *     call        collectives described once, run often
- *     elastic     jobs that lose and gain workers
  *
  * This one is for launchers:
  *

@@ -29,7 +29,7 @@
  * - A message of up to 4096 bytes does not wait for its receiver, as long as fewer than 16 such messages from the same
  *   sender wait for the same receiver. The library keeps it.
  * - Any other send is done when the receiver has the bytes. So two replicas that both send a large message and then
- *   receive wait for each other for ever. Start one of the two, as in a ring:
+ *   receive wait for each other until the timeout. Start one of the two, as in a ring:
  *
  *       mdist_send_start(replica, right, tag, &mine, &work, NULL, NULL);
  *       mdist_receive(replica, left, tag, &theirs, NULL, NULL);

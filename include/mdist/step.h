@@ -41,11 +41,13 @@ extern "C" {
  * Opens a run.
  *
  * From here to mdist_run_end the strategy is busy, and each local replica may be entered once. Inside a merge that
- * mdist_merge_begin opened, this call opens a nested run.
+ * mdist_merge_begin opened, this call opens a nested run. The first run of an elastic job makes a commit first, as
+ * mdist_commit does.
  * @param arguments     as in mdist_run
  * @param result_count  how many results replicas may set
  * @param options       timeout_ns applies to the collectives of this run that give none of their own
- * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread one at a time per strategy   @blocks no; in that commit: for the other workers
+ * @collective no; that commit: all workers   @calls-back never; in that commit: the blobs' save functions   @since 0.1
  */
 MDIST_API mdist_status_t mdist_run_begin(mdist_strategy_t *strategy, mdist_value_t *const *arguments,
                                          size_t argument_count, size_t result_count,

@@ -77,12 +77,18 @@ typedef struct mdist_call_options {
  *
  * The replicas' threads start here. `log.level` takes effect here, if it is set.
  *
- * If the configuration names other workers, the workers meet in this call. It returns when all have come, or fails on
- * all of them. (docs/configuration.md says how to name workers. A config that you made looks at the environment only if
+ * If the configuration names other workers, the workers meet in this call. It returns when all have come. A worker
+ * that is refused fails at once; the others wait for the right one until `communication.join_timeout`.
+ * (docs/configuration.md says how to name workers. A config that you made looks at the environment only if
  * mdist_config_load_environment loaded it.)
  *
  * - MDIST_ERR_TIMEOUT: some workers did not come within `communication.join_timeout`; the message names them
  * - MDIST_ERR_CONFIG: workers have different configurations or different numbers of replicas
+ * - MDIST_ERR_UNAUTHENTICATED: this worker has no secret, or not the job's
+ * - MDIST_ERR_FAILED_PRECONDITION, reasons `duplicate_rank` and `stale_session`: another process has this rank, or the
+ *   job has been started again without this worker
+ * - MDIST_ERR_NOT_FOUND, reason `name_resolution`; MDIST_ERR_RESOURCE, reason `address_in_use`: the address where the
+ *   workers meet is unknown, or taken
  * - MDIST_ERR_UNSUPPORTED: the config names devices that this build or host lacks; the message says why. The library
  *   never falls back to fewer devices silently.
  *
@@ -147,7 +153,8 @@ MDIST_API uint32_t mdist_strategy_worker_count(const mdist_strategy_t *strategy)
 /**
  * Returns this worker's rank, from 0; MDIST_NONE for a bad handle.
  *
- * The ids of its replicas start at rank * local replicas.
+ * If all workers have as many replicas, its replica ids start at rank * local replicas. In an elastic job they start at
+ * mdist_change_t::first_replica_id (elastic.h).
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API uint32_t mdist_strategy_worker(const mdist_strategy_t *strategy);
@@ -206,8 +213,9 @@ typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
  *                   one local replica, else per-replica; NULL if no replica set it. If only some set it:
  *                   MDIST_ERR_MISMATCH. A result that was set at paths is a structure; every replica must set the same
  *                   paths.
- * @thread one at a time per strategy   @blocks until every step has returned   @collective no
- * @calls-back step, as its type says   @since 0.1
+ * @thread one at a time per strategy   @blocks until every step has returned
+ * @collective no; the first run of an elastic job makes a commit: all workers
+ * @calls-back step, as its type says; in that commit: the blobs' save functions   @since 0.1
  */
 MDIST_API mdist_status_t mdist_run(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data,
                                    mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,

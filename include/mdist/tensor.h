@@ -85,7 +85,7 @@ MDIST_API size_t mdist_dtype_size(mdist_dtype_t dtype);
 MDIST_API const char *mdist_dtype_name(mdist_dtype_t dtype);
 
 /**
- * Fills @p out with a description of host memory at @p data.
+ * Fills @p out with a description of the memory at @p data, on the host or on a GPU. The library finds out which.
  *
  * It checks the type, the rank, and that the size in bytes fits. Without data the first dimension may be MDIST_ROWS,
  * for mdist_dataset_map.

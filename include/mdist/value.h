@@ -69,7 +69,7 @@ MDIST_API mdist_status_t mdist_value_wrap(const mdist_tensor_t *tensor, void *us
  *
  * Each copy lies on its replica's device; the tensors may come from anywhere. All have one dtype.
  * @param count  must be the number of local replicas
- * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread any   @blocks for the copies, on GPUs   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_value_per_replica(mdist_strategy_t *strategy, const mdist_tensor_t *tensors,
                                                  size_t count, mdist_value_t **out, mdist_error_t **error);
@@ -80,7 +80,7 @@ MDIST_API mdist_status_t mdist_value_per_replica(mdist_strategy_t *strategy, con
  * A structure is mirrored leaf by leaf. Leaves that are mirrored already are shared. A per-replica leaf is
  * MDIST_ERR_INVALID_ARGUMENT, because its replicas have different contents. (mdist_strategy_broadcast does this for one
  * tensor.)
- * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread any   @blocks for the copies, on GPUs   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_value_mirrored(mdist_strategy_t *strategy, const mdist_value_t *value,
                                               mdist_value_t **out, mdist_error_t **error);

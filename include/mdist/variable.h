@@ -17,9 +17,9 @@
  *   the default, a write inside a step changes only the replica's own copy.
  * - A sync-on-read variable (ON_READ) lets copies differ. Reading it outside of steps aggregates them.
  *
- * Steps compute directly on the memory of their copy, which never moves. The library touches that memory only inside
- * calls with that variable: in a step the replica's own copy, else all copies. (TensorFlow: tf.Variable under a
- * strategy; behaviour of versions 2.4 and later.)
+ * Steps compute directly on the memory of their copy. It never moves, except by mdist_regroup. The library touches that
+ * memory only inside calls with that variable: in a step the replica's own copy, else all copies. (TensorFlow:
+ * tf.Variable under a strategy; behaviour of versions 2.4 and later.)
  */
 #ifndef MDIST_VARIABLE_H
 #define MDIST_VARIABLE_H
@@ -41,12 +41,13 @@ typedef enum mdist_synchronization {
 
 typedef enum mdist_aggregation {
     MDIST_AGGREGATION_NONE               = 0, /* a write in a step changes only the replica's own copy */
-    MDIST_AGGREGATION_SUM                = 1,
+    MDIST_AGGREGATION_SUM                = 1, /* not for bool */
     MDIST_AGGREGATION_MEAN               = 2, /* floating-point variables only */
     MDIST_AGGREGATION_ONLY_FIRST_REPLICA = 3,
     MDIST_AGGREGATION_PIN_INT32          = -0x7fffffff - 1
 } mdist_aggregation_t;
 
+/** How a write changes a variable. A bool variable takes SET and, for rows, MIN and MAX. */
 typedef enum mdist_assign {
     MDIST_ASSIGN_SET       = 1,
     MDIST_ASSIGN_ADD       = 2,
@@ -107,7 +108,8 @@ MDIST_API mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica,
  * Sync-on-read variables with aggregation SUM are special. SET gives each of N copies 1/N of its tensor (integers:
  * rounded towards zero), so that reading gives the tensor back. ADD and SUB are MDIST_ERR_FAILED_PRECONDITION.
  * (Creation does not divide: every copy starts with the initial value.)
- * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread one at a time per strategy   @blocks for the copy, on GPUs; on the client of an in-graph job: for the other
+ * workers   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_variable_assign(mdist_variable_t *variable, mdist_assign_t assign,
                                                const mdist_value_t *value, mdist_error_t **error);
@@ -198,7 +200,8 @@ MDIST_API mdist_status_t mdist_cached_reads_exit(mdist_strategy_t *strategy, mdi
 /**
  * Describes the copy of a local replica, which lies on its device.
  *
- * Its address never changes. It is borrowed until the variable is destroyed. You may read and write it as you like,
+ * It is borrowed until the variable is destroyed. Its address stays the same, but ask again after mdist_regroup
+ * (elastic.h). You may read and write it as you like,
  * from one thread at a time. (On a GPU, use kernels and copies: see <mdist/gpu.h>.) If you write a mirrored variable
  * this way, you must keep its copies equal.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1

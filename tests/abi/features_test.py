@@ -11,7 +11,7 @@ wrong = []
 def source_of(name):
     folder = root / 'tests' / 'api' if '/' not in name else root / pathlib.Path(name).parent
     stem = pathlib.Path(name).name
-    found = [path for path in (folder / (stem + '.c'), folder / (stem + '.cpp')) if path.is_file()]
+    found = [path for path in (folder / (stem + end) for end in ('.c', '.cpp', '.py')) if path.is_file()]
     if not found:
         wrong.append(f'test {name} does not exist')
         return ''

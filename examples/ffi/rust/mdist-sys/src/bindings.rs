@@ -40,8 +40,9 @@ extern "C" {
     #[doc = " Returns 1 if this build and this host support @p feature, else 0."]
     #[doc = ""]
     #[doc = " Known features: \"cuda\", \"nccl\", \"gloo\", \"shm\", \"tcp\", \"avx2\", \"avx512\" and \"secret\" (of a job). Unknown names, and"]
-    #[doc = " NULL, give 0."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " NULL, give 0. \"cuda\", \"nccl\" and \"gloo\" load the library's module for it. CUDA does not survive a fork: do not ask"]
+    #[doc = " for \"cuda\" or \"nccl\" before a fork whose child uses GPUs."]
+    #[doc = " @thread any   @blocks while a module is loaded, the first time   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_has(feature: *const ::std::os::raw::c_char) -> i32;
 }
 pub const MDIST_OK: mdist_status = 0;
@@ -671,7 +672,7 @@ extern "C" {
     pub fn mdist_dtype_name(dtype: mdist_dtype_t) -> *const ::std::os::raw::c_char;
 }
 extern "C" {
-    #[doc = " Fills @p out with a description of host memory at @p data."]
+    #[doc = " Fills @p out with a description of the memory at @p data, on the host or on a GPU. The library finds out which."]
     #[doc = ""]
     #[doc = " It checks the type, the rank, and that the size in bytes fits. Without data the first dimension may be MDIST_ROWS,"]
     #[doc = " for mdist_dataset_map."]
@@ -746,7 +747,7 @@ extern "C" {
     #[doc = ""]
     #[doc = " Each copy lies on its replica's device; the tensors may come from anywhere. All have one dtype."]
     #[doc = " @param count  must be the number of local replicas"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @thread any   @blocks for the copies, on GPUs   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_per_replica(
         strategy: *mut mdist_strategy_t,
         tensors: *const mdist_tensor_t,
@@ -761,7 +762,7 @@ extern "C" {
     #[doc = " A structure is mirrored leaf by leaf. Leaves that are mirrored already are shared. A per-replica leaf is"]
     #[doc = " MDIST_ERR_INVALID_ARGUMENT, because its replicas have different contents. (mdist_strategy_broadcast does this for one"]
     #[doc = " tensor.)"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @thread any   @blocks for the copies, on GPUs   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_mirrored(
         strategy: *mut mdist_strategy_t,
         value: *const mdist_value_t,
@@ -1092,12 +1093,18 @@ extern "C" {
     #[doc = ""]
     #[doc = " The replicas' threads start here. `log.level` takes effect here, if it is set."]
     #[doc = ""]
-    #[doc = " If the configuration names other workers, the workers meet in this call. It returns when all have come, or fails on"]
-    #[doc = " all of them. (docs/configuration.md says how to name workers. A config that you made looks at the environment only if"]
+    #[doc = " If the configuration names other workers, the workers meet in this call. It returns when all have come. A worker"]
+    #[doc = " that is refused fails at once; the others wait for the right one until `communication.join_timeout`."]
+    #[doc = " (docs/configuration.md says how to name workers. A config that you made looks at the environment only if"]
     #[doc = " mdist_config_load_environment loaded it.)"]
     #[doc = ""]
     #[doc = " - MDIST_ERR_TIMEOUT: some workers did not come within `communication.join_timeout`; the message names them"]
     #[doc = " - MDIST_ERR_CONFIG: workers have different configurations or different numbers of replicas"]
+    #[doc = " - MDIST_ERR_UNAUTHENTICATED: this worker has no secret, or not the job's"]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reasons `duplicate_rank` and `stale_session`: another process has this rank, or the"]
+    #[doc = "   job has been started again without this worker"]
+    #[doc = " - MDIST_ERR_NOT_FOUND, reason `name_resolution`; MDIST_ERR_RESOURCE, reason `address_in_use`: the address where the"]
+    #[doc = "   workers meet is unknown, or taken"]
     #[doc = " - MDIST_ERR_UNSUPPORTED: the config names devices that this build or host lacks; the message says why. The library"]
     #[doc = "   never falls back to fewer devices silently."]
     #[doc = ""]
@@ -1161,7 +1168,8 @@ extern "C" {
 extern "C" {
     #[doc = " Returns this worker's rank, from 0; MDIST_NONE for a bad handle."]
     #[doc = ""]
-    #[doc = " The ids of its replicas start at rank * local replicas."]
+    #[doc = " If all workers have as many replicas, its replica ids start at rank * local replicas. In an elastic job they start at"]
+    #[doc = " mdist_change_t::first_replica_id (elastic.h)."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_strategy_worker(strategy: *const mdist_strategy_t) -> u32;
 }
@@ -1225,8 +1233,9 @@ extern "C" {
     #[doc = "                   one local replica, else per-replica; NULL if no replica set it. If only some set it:"]
     #[doc = "                   MDIST_ERR_MISMATCH. A result that was set at paths is a structure; every replica must set the same"]
     #[doc = "                   paths."]
-    #[doc = " @thread one at a time per strategy   @blocks until every step has returned   @collective no"]
-    #[doc = " @calls-back step, as its type says   @since 0.1"]
+    #[doc = " @thread one at a time per strategy   @blocks until every step has returned"]
+    #[doc = " @collective no; the first run of an elastic job makes a commit: all workers"]
+    #[doc = " @calls-back step, as its type says; in that commit: the blobs' save functions   @since 0.1"]
     pub fn mdist_run(
         strategy: *mut mdist_strategy_t,
         step: mdist_step_fn,
@@ -1672,7 +1681,8 @@ extern "C" {
     #[doc = " Makes a mirrored value with a copy of @p tensor on every local device."]
     #[doc = ""]
     #[doc = " (TensorFlow: broadcast_to.) For structures use mdist_value_mirrored."]
-    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    #[doc = " @thread one at a time per strategy   @blocks for the copies, on GPUs   @collective no"]
+    #[doc = " @calls-back never   @since 0.2"]
     pub fn mdist_strategy_broadcast(
         strategy: *mut mdist_strategy_t,
         tensor: *const mdist_tensor_t,
@@ -1701,7 +1711,8 @@ extern "C" {
     #[doc = " mdist_variable_read."]
     #[doc = " @param destination  NULL or \"\": host memory"]
     #[doc = " @param fetch        NULL: the content itself"]
-    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back fetch, on this thread   @since 0.2"]
+    #[doc = " @thread one at a time per strategy   @blocks for @p fetch and the copy   @collective no"]
+    #[doc = " @calls-back fetch, on this thread   @since 0.2"]
     pub fn mdist_strategy_fetch(
         strategy: *mut mdist_strategy_t,
         value: *const mdist_value_t,
@@ -2660,7 +2671,9 @@ pub const MDIST_ASSIGN_DIV: mdist_assign = 5;
 pub const MDIST_ASSIGN_MIN: mdist_assign = 6;
 pub const MDIST_ASSIGN_MAX: mdist_assign = 7;
 pub const MDIST_ASSIGN_PIN_INT32: mdist_assign = -2147483648;
+#[doc = " How a write changes a variable. A bool variable takes SET and, for rows, MIN and MAX."]
 pub type mdist_assign = ::std::os::raw::c_int;
+#[doc = " How a write changes a variable. A bool variable takes SET and, for rows, MIN and MAX."]
 pub use self::mdist_assign as mdist_assign_t;
 #[doc = " Options of a variable. NULL, or all fields but struct_size zero: mirrored, aggregation NONE."]
 #[repr(C)]
@@ -2819,7 +2832,8 @@ extern "C" {
     #[doc = " Sync-on-read variables with aggregation SUM are special. SET gives each of N copies 1/N of its tensor (integers:"]
     #[doc = " rounded towards zero), so that reading gives the tensor back. ADD and SUB are MDIST_ERR_FAILED_PRECONDITION."]
     #[doc = " (Creation does not divide: every copy starts with the initial value.)"]
-    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @thread one at a time per strategy   @blocks for the copy, on GPUs; on the client of an in-graph job: for the other"]
+    #[doc = " workers   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_variable_assign(
         variable: *mut mdist_variable_t,
         assign: mdist_assign_t,
@@ -2928,7 +2942,8 @@ extern "C" {
 extern "C" {
     #[doc = " Describes the copy of a local replica, which lies on its device."]
     #[doc = ""]
-    #[doc = " Its address never changes. It is borrowed until the variable is destroyed. You may read and write it as you like,"]
+    #[doc = " It is borrowed until the variable is destroyed. Its address stays the same, but ask again after mdist_regroup"]
+    #[doc = " (elastic.h). You may read and write it as you like,"]
     #[doc = " from one thread at a time. (On a GPU, use kernels and copies: see <mdist/gpu.h>.) If you write a mirrored variable"]
     #[doc = " this way, you must keep its copies equal."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
@@ -4563,8 +4578,8 @@ extern "C" {
     #[doc = " @param options  their timeout_ns limits each wait for the next generation; 0: `communication.join_timeout`"]
     #[doc = " @thread one at a time per strategy, outside of steps and merges; meanwhile other threads may call only"]
     #[doc = " mdist_strategy_abort, mdist_strategy_check_health and mdist_strategy_destroy"]
-    #[doc = " @blocks for the other workers   @collective all workers   @calls-back the blobs' restore functions, and those of"]
-    #[doc = " datasets   @since 0.2"]
+    #[doc = " @blocks for the other workers   @collective all workers   @calls-back the blobs' restore and save functions,"]
+    #[doc = " and those of datasets   @since 0.2"]
     pub fn mdist_regroup(
         strategy: *mut mdist_strategy_t,
         change: *mut mdist_change_t,
@@ -4627,8 +4642,9 @@ pub type mdist_blob_restore_fn = ::std::option::Option<
 extern "C" {
     #[doc = " Registers state that the program has for each replica, such as a random generator, so that commits keep it."]
     #[doc = ""]
-    #[doc = " mdist_commit calls @p save once for each local replica, and mdist_regroup calls @p restore, on the thread that called"]
-    #[doc = " them. All workers register the same blobs. In a job of fixed size nothing calls them."]
+    #[doc = " mdist_commit, the first run and mdist_regroup call @p save once for each local replica. mdist_regroup first calls"]
+    #[doc = " @p restore. Both are called on the thread that made the call. All workers register the same blobs. In a job of fixed"]
+    #[doc = " size nothing calls them."]
     #[doc = ""]
     #[doc = " Errors: MDIST_ERR_INVALID_ARGUMENT, among others for a name that a living blob has."]
     #[doc = " @param name            unique within the strategy"]
@@ -4993,8 +5009,8 @@ extern "C" {
 extern "C" {
     #[doc = " Describes a gradient of a local replica, in memory of its device."]
     #[doc = ""]
-    #[doc = " The address stays the same until mdist_gradients_destroy. You may write the gradient until it is ready, and again"]
-    #[doc = " after the wait. The wait does not clear it."]
+    #[doc = " The address stays the same until mdist_gradients_destroy, or mdist_regroup in an elastic job. You may write the"]
+    #[doc = " gradient until it is ready, and again after the wait. The wait does not clear it."]
     #[doc = ""]
     #[doc = " If the program lends the memory, the address is where the gradient lay in the last round, or where you have lent it"]
     #[doc = " since. It is NULL if there is none. A missing gradient without an address (MDIST_GRADIENTS_ZERO_MISSING) gets memory"]
@@ -6119,11 +6135,13 @@ extern "C" {
     #[doc = " Opens a run."]
     #[doc = ""]
     #[doc = " From here to mdist_run_end the strategy is busy, and each local replica may be entered once. Inside a merge that"]
-    #[doc = " mdist_merge_begin opened, this call opens a nested run."]
+    #[doc = " mdist_merge_begin opened, this call opens a nested run. The first run of an elastic job makes a commit first, as"]
+    #[doc = " mdist_commit does."]
     #[doc = " @param arguments     as in mdist_run"]
     #[doc = " @param result_count  how many results replicas may set"]
     #[doc = " @param options       timeout_ns applies to the collectives of this run that give none of their own"]
-    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @thread one at a time per strategy   @blocks no; in that commit: for the other workers"]
+    #[doc = " @collective no; that commit: all workers   @calls-back never; in that commit: the blobs' save functions   @since 0.1"]
     pub fn mdist_run_begin(
         strategy: *mut mdist_strategy_t,
         arguments: *const *mut mdist_value_t,
