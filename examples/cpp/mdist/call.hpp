@@ -12,7 +12,8 @@
 
 namespace mdist {
 
-// The memory of the buffers must outlive the call. Groups and operators are not for prepared calls.
+// The memory of the buffers must outlive the call. A call may name a group, as its last argument, and an operator in
+// place of MDIST_SUM. An Operator must outlive the runs of the call.
 class Call : public Handle<mdist_call_t, mdist_call_destroy> {
   public:
     static Call all_reduce(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, Buffers buffers,
@@ -45,10 +46,10 @@ class Call : public Handle<mdist_call_t, mdist_call_destroy> {
     static Call all_to_all_parts(Strategy &strategy, uint32_t local, ConstBuffers inputs,
                                  Span<const uint64_t> input_parts, Buffers outputs, Span<const uint64_t> output_parts,
                                  CallOptions options = {}) {
-        const size_t lengths = inputs.size() * strategy.replica_count();
+        const size_t lengths = inputs.size() * options.members(strategy.replica_count());
         if (input_parts.size() != lengths || output_parts.size() != lengths)
             throw std::invalid_argument("there must be " + std::to_string(lengths) +
-                                        " lengths of parts, one for each buffer and replica");
+                                        " lengths of parts, one for each buffer and member");
         mdist_call_description_t description = of(MDIST_CALL_ALL_TO_ALL_PARTS, 0, 0);
         description.input_parts = input_parts.data();
         description.output_parts = output_parts.data();

@@ -199,6 +199,28 @@ void check_calls() {
         });
         require(own[0].sum == 2 && own[1].sum == 2, "started");
     });
+    check("a prepared call in a group has a part for each member", [] {
+        auto strategy = strategy_of(3);
+        const std::vector<uint32_t> members{2, 0}; // in the order of the group
+        mdist::Group pair(strategy, members);
+        std::vector<uint64_t> given[2], taken[2];
+        const std::vector<uint64_t> lengths{1, 1};
+        std::vector<mdist::Call> calls;
+        for (uint64_t at = 0; at < 2; ++at) {
+            given[at] = {10 * at, 10 * at + 1};
+            taken[at] = {0, 0};
+            calls.push_back(
+                mdist::Call::all_to_all_parts(strategy, members[at], given[at], lengths, taken[at], lengths, pair));
+        }
+        strategy.run([&](mdist::Replica &replica) {
+            if (replica.id() != 1) calls[replica.id() == 2 ? 0 : 1].run(replica);
+        });
+        require(taken[0] == std::vector<uint64_t>{0, 10} && taken[1] == std::vector<uint64_t>{1, 11}, "parts");
+        thrown_by<std::invalid_argument>([&] {
+            mdist::Call::all_to_all_parts(strategy, 0, given[0], std::vector<uint64_t>{1, 1, 0}, taken[0], lengths,
+                                          pair);
+        });
+    });
     check("a prepared call of another replica, or without a seat in the group, is refused in words", [] {
         auto strategy = strategy_of(2);
         auto call = mdist::Call::barrier(strategy, 0);
