@@ -18,7 +18,7 @@ static const char help[] =
     "  --epochs N       times over the training images (default 10)\n"
     "  --batch N        images per step, over all replicas (default 128)\n"
     "  --config FILE    YAML configuration of libmdist\n"
-    "  --checkpoint DIR save each epoch there, and go on behind the last one saved\n"
+    "  --checkpoint DIR save a checkpoint there after each epoch; begin after the last one\n"
     "  --limit-steps N  stop training after N steps\n"
     "  --elastic        go on when workers are killed; the replicas are those of the key\n"
     "                   elastic.replicas (MDIST_ELASTIC_REPLICAS)\n"

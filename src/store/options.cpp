@@ -10,8 +10,8 @@ constexpr const char *kFooter = R"(
 Workers meet at a store when a job forms. `mdist launch` serves one itself, and without a launcher rank 0 does. A store
 that runs by itself outlives all of them: the job may lose and restart any worker, rank 0 too.
 
-The first lines of stdout are the variables that the workers need, as NAME=VALUE. stderr says who has joined. INT, TERM
-and HUP end the store with status 0. A job that has formed goes on without it.
+The first lines of stdout are the variables that the workers need, as NAME=VALUE. stderr says who has joined. INT,
+TERM, HUP and QUIT end the store with status 0. A job that has formed goes on without it.
 
 With -n MIN:MAX the store serves one elastic job, and decides which workers make it up. It needs the key
 elastic.replicas, so set MDIST_ELASTIC_REPLICAS for it. Workers then need no rank. Keep the store alive for as long as

@@ -3,14 +3,18 @@
 //
 //     mdist::Elastic elastic(strategy);
 //     elastic.blob("random", generators);              // state of the program: an element for each replica id
-//     for (bool regroup = elastic.is_joining(); regroup || at < steps;) try {
-//         if (regroup) at = elastic.regroup().step;
-//         regroup = false;
-//         strategy.run(step);
-//         if (++at % 10 == 0) elastic.commit(at);
-//         if (at % 10 == 0) regroup = elastic.membership_changed(); // somebody comes or goes
-//     } catch (const mdist::Error &) {
-//         regroup = true;                              // a worker was lost; if not, regroup() throws
+//     for (bool regroup = elastic.is_joining(); regroup || at < steps;) {
+//         if (regroup) at = elastic.regroup().step;    // may be the last one: then no step is left
+//         try {
+//             if (at < steps) {
+//                 strategy.run(step);
+//                 if (++at % 10 == 0) elastic.commit(at);
+//             }
+//             // Whether somebody comes or goes. After the last step, all meet here.
+//             regroup = (at % 10 == 0 || at == steps) && elastic.membership_changed();
+//         } catch (const mdist::Error &) {
+//             regroup = true;                          // a worker was lost; if not, regroup() throws
+//         }
 //     }
 #pragma once
 

@@ -8,7 +8,7 @@ use std::process::{exit, Command};
 
 const OVERRIDES: [&str; 3] = ["MDIST_LIB_DIR", "MDIST_INCLUDE_DIR", "MDIST_STATIC"];
 const PKG_CONFIG: [&str; 3] = ["PKG_CONFIG", "PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR"];
-const NEEDED_BY_STATIC: [&str; 4] = ["yaml", "stdc++", "pthread", "m"];
+const NEEDED_BY_STATIC: [&str; 6] = ["yaml", "z", "sodium", "stdc++", "pthread", "m"];
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
