@@ -42,7 +42,10 @@ struct BuiltInReplica {
         strategy->open_runs().begin({}, 0, 0);
         strategy->open_runs().enter(0, [this](Replica &inside) { handle = renew_handle(*strategy, inside); });
     }
-    ~BuiltInReplica() { mdist_strategy_destroy(handle_of(*strategy)); }
+    ~BuiltInReplica() {
+        mdist_replica_exit(handle, 0, nullptr); // else the run would last, and with it the strategy
+        mdist_strategy_destroy(handle_of(*strategy));
+    }
     BuiltInReplica(const BuiltInReplica &) = delete;
     BuiltInReplica &operator=(const BuiltInReplica &) = delete;
 

@@ -80,12 +80,13 @@ void OpenRuns::end(std::vector<ValuePointer> &results) {
     results = run.frame->take_results();
 }
 
-/// Closes the innermost run. No replica is inside of it.
+/// Closes the innermost run, of which no replica is inside. Its end frees what the program has passed, so it holds no
+/// lock; nobody else can begin a run before the turn is given back.
 void OpenRuns::finish(std::unique_lock<std::mutex> &lock) noexcept {
     const std::unique_ptr<Run> run = std::move(open_.back());
     open_.pop_back();
-    runs_.end(*run->frame);
     lock.unlock();
+    runs_.end(*run->frame);
     Turn::end_run(job_);
 }
 
@@ -127,8 +128,10 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
     std::unique_lock lock(mutex_);
     if (in_merge || code != 0) fail(run, why);
     if (in_merge && local == 0) end_merge(run, replica);
+    lock.unlock(); // functions of the program may be called, and others' ends awaited; the replica is still inside
     const bool worked = replica.end_work();
     replica.end_device();
+    lock.lock();
     if (!run.merging) job_.group().depart(local);
     run.places[local] = Place::kLeft;
     replica.merging = false;
