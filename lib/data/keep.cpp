@@ -78,8 +78,7 @@ uint64_t KeptInput::begin_reading(FunctionRef<std::unique_ptr<Stream>()> open) {
 
 /// Throws if that element is forgotten.
 void KeptInput::require(uint64_t position) const {
-    if (position < first_)
-        throw Failure(MDIST_ERR_INTERNAL, "an element of the input is not kept any more");
+    if (position < first_) throw Failure(MDIST_ERR_INTERNAL, "an element of the input is not kept any more");
 }
 
 void KeptInput::drop_first() {
@@ -103,6 +102,7 @@ bool KeptInput::take(uint64_t reader, uint64_t position, Element &out) {
     elements_.push_back(out);
     bytes_ += bytes_of(out);
     while (bytes_ > most_bytes_) drop_first();
+    drop_old();
     return true;
 }
 
@@ -121,9 +121,16 @@ uint64_t KeptInput::pass(uint64_t reader, uint64_t position, uint64_t count, Ele
     return here + more;
 }
 
+void KeptInput::drop_old() {
+    while (!elements_.empty() && first_ < oldest_.load(std::memory_order_relaxed)) drop_first();
+}
+
+/// Whoever has the lock may be in a function of the program, which may wait for this thread. It drops them when it is
+/// back.
 void KeptInput::forget_before(uint64_t position) {
-    const std::lock_guard lock(mutex_);
-    while (!elements_.empty() && first_ < position) drop_first();
+    oldest_.store(position, std::memory_order_relaxed);
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock) drop_old();
 }
 
 std::shared_ptr<Dataset> make_keep(Source source) {

@@ -10,6 +10,7 @@
 #include "data/transforms.h"
 #include "util/function_ref.h"
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -35,16 +36,18 @@ class KeptInput {
     bool take(uint64_t reader, uint64_t position, Element &out);
     /// Goes from `position` over `count` elements. Returns over how many: fewer only at the end.
     uint64_t pass(uint64_t reader, uint64_t position, uint64_t count, Element &scratch);
-    /// Nobody will ask for elements before `position`.
+    /// Nobody will ask for elements before `position`. Waits for nobody.
     void forget_before(uint64_t position);
 
   private:
     void require(uint64_t position) const;
     void drop_first();
+    void drop_old();
 
     const uint64_t most_bytes_;
     const std::shared_ptr<Stop> stop_ = std::make_shared<Stop>(nullptr);
-    mutable std::mutex mutex_; // guards the rest
+    std::atomic<uint64_t> oldest_{0}; // of the elements that somebody may ask for
+    mutable std::mutex mutex_;        // guards the rest; held while the source makes an element
     std::unique_ptr<Stream> source_;
     uint64_t reader_ = 0;
     std::deque<Element> elements_;

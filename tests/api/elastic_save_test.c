@@ -4,6 +4,8 @@
 #include "mdist_test.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 enum { REPLICAS = 3 };
@@ -13,16 +15,44 @@ static mdist_store_t *store;
 static mdist_blob_t *blob;
 static uint32_t saved[REPLICAS]; // how often, by replica
 static int destroys;             // whether the next save destroys the strategy
+static int reads;                // whether the next save begins to read the next element
+static mdist_iterator_t *iterator;
+static pthread_t reader;
+static atomic_int held; // whether a filter holds back its element
+static atomic_int holds;
 
 static void *destroy_strategy(void *unused) {
     mdist_strategy_destroy(strategy);
     return unused;
 }
 
+static void *read_element(void *unused) {
+    mdist_value_t *element = NULL;
+    const mdist_status_t status = mdist_iterator_next(iterator, &element, 1, NULL);
+    mdist_value_destroy(element);
+    return status == MDIST_OK ? &iterator : unused;
+}
+
+static int32_t hold_back(const mdist_tensor_t *number, size_t count, int32_t *keep, void *user_data) {
+    (void)number, (void)count, (void)user_data;
+    *keep = 1;
+    while (atomic_load(&holds)) {
+        atomic_store(&held, 1);
+        sched_yield();
+    }
+    return 0;
+}
+
 static int32_t save(uint32_t replica_id, void *to, size_t bytes, void *user_data) {
     (void)user_data;
     memset(to, 1, bytes);
     ++saved[replica_id];
+    if (reads) {
+        reads = 0;
+        atomic_store(&holds, 1);
+        if (pthread_create(&reader, NULL, read_element, NULL) != 0) return 1;
+        while (!atomic_load(&held)) sched_yield();
+    }
     if (!destroys) return 0;
     destroys = 0;
     // In a thread of its own, which must not wait for this one.
@@ -132,6 +162,32 @@ static void a_commit_under_way_ends_if_save_destroys_the_strategy(void **state) 
     FAILS(MDIST_ERR_BAD_HANDLE, commit(&error));
 }
 
+/// An element is being read, in a function that ends after the commit. The commit waits for neither.
+static void a_commit_waits_for_no_reading(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_dataset_t *range, *filtered, *batches, *dealt;
+    OK(mdist_dataset_range(0, 100, 1, &range, &error));
+    OK(mdist_dataset_filter(range, hold_back, NULL, NULL, &filtered, &error));
+    OK(mdist_dataset_batch(filtered, REPLICAS, 0, &batches, &error));
+    OK(mdist_distribute_dataset(strategy, batches, &dealt, NULL, &error));
+    OK(mdist_iterator_create(dealt, &iterator, &error));
+    mdist_value_t *element;
+    OK(mdist_iterator_next(iterator, &element, 1, &error));
+    mdist_value_destroy(element);
+    OK(run(&error));
+    reads = 1;
+    OK(commit(&error));
+    atomic_store(&holds, 0);
+    void *read = NULL;
+    assert_int_equal(pthread_join(reader, &read), 0);
+    assert_non_null(read);
+    OK(commit(&error));
+    mdist_iterator_destroy(iterator);
+    mdist_dataset_t *const datasets[] = {range, filtered, batches, dealt};
+    for (size_t i = 0; i < 4; ++i) mdist_dataset_destroy(datasets[i]);
+}
+
 int main(void) {
     quiet_log();
     setenv("MDIST_ELASTIC_REPLICAS", "3", 1);
@@ -146,6 +202,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_first_run_and_each_commit_save, begin, end),
         cmocka_unit_test_setup_teardown(an_open_run_saves_if_it_is_the_first, begin, end),
         cmocka_unit_test_setup_teardown(the_first_run_is_refused_if_save_destroys_the_strategy, begin, end),
+        cmocka_unit_test_setup_teardown(a_commit_waits_for_no_reading, begin, end),
         cmocka_unit_test_setup_teardown(a_commit_under_way_ends_if_save_destroys_the_strategy, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

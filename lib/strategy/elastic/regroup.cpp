@@ -6,12 +6,14 @@
 #include "comm/workers/workers.h"
 #include "device/gpu/gpu.h"
 #include "strategy/job/call_functions.h"
+#include "strategy/job/form.h"
 #include "strategy/variables/variable.h"
 #include "util/log.h"
 #include "util/payload.h"
 #include "util/text.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace mdist {
@@ -19,9 +21,7 @@ namespace {
 
 /// Whether a regroup can make good what has failed. A GPU that fails is lost with its worker, whose regroup fails.
 bool is_loss(const Failure &failure) {
-    const mdist_status_t status = failure.status();
-    return status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_TIMEOUT || status == MDIST_ERR_DEVICE ||
-           (status == MDIST_ERR_ABORTED && failure.reason() != "destroyed");
+    return lost_workers(failure) || failure.status() == MDIST_ERR_DEVICE;
 }
 
 Failure without_commit() {
@@ -171,14 +171,16 @@ bool Elastic::enter(const Generation &next) {
         return true;
     } catch (const Failure &failure) {
         // A GPU that has failed for good ends its worker's regroup. Another failure may come again each time.
-        const bool too_often =
-            failure.status() == MDIST_ERR_DEVICE && ++losses_ > job_.elastic().max_losses_per_commit;
+        const bool too_often = failure.status() == MDIST_ERR_DEVICE && ++losses_ > job_.elastic().max_losses_per_commit;
         if (!is_loss(failure) || failure.reason() == "no_commit" || too_often) {
             if (job_.generation() == next.number) drop_out(failure); // else there is no new group yet
             throw;
         }
         log_info("elastic: generation ", next.number, " has failed while it was entered: ", failure.message());
         return false;
+    } catch (const std::bad_alloc &) {
+        if (job_.generation() == next.number) drop_out(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        throw;
     }
 }
 

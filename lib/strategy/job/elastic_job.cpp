@@ -16,6 +16,12 @@
 
 namespace mdist {
 
+bool lost_workers(const Failure &failure) {
+    const mdist_status_t status = failure.status();
+    return status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_TIMEOUT ||
+           (status == MDIST_ERR_ABORTED && failure.reason() != "destroyed");
+}
+
 void Job::join_elastic(const Config &config) {
     const Resolved resolved = resolve(config, process_environment());
     elastic_devices_ = std::make_unique<ElasticDevices>(config);
@@ -27,6 +33,7 @@ void Job::join_elastic(const Config &config) {
             try {
                 return enter_generation(*first);
             } catch (const Failure &failure) {
+                if (!lost_workers(failure)) throw; // it would come again each time
                 log_info("elastic: generation ", first->number, " has failed at once: ", failure.message());
                 leave_generation();
             }

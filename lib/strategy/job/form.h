@@ -12,6 +12,7 @@
 namespace mdist {
 
 class ElasticMembership;
+class Failure;
 class Job;
 class Workers;
 struct ElasticSettings;
@@ -27,6 +28,9 @@ std::unique_ptr<Workers> join_workers(const Config &config, Resolved resolved, u
 /// serve the store, and what ElasticMembership throws.
 std::unique_ptr<ElasticMembership> join_elastic_job(const Config &config, Resolved resolved,
                                                     const ElasticSettings &settings, mdist_device_kind_t kind);
+
+/// Whether the failure is that other workers were lost, or that they have ended the collectives. It may not come again.
+bool lost_workers(const Failure &failure);
 
 /// Logs who takes part, on which devices, and how workers communicate.
 void log_job(const Job &job, const Workers *workers);

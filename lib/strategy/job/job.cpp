@@ -207,8 +207,8 @@ void Job::stop_if_free() noexcept {
     std::unique_ptr<Team> team;
     {
         const std::lock_guard lock(stop_mutex_);
-        if (busy_ || open_runs_ != 0 || !team_) return;
-        team = std::move(team_);
+        if (busy_ || open_runs_ != 0 || std::exchange(stopped_, true)) return;
+        team = std::move(team_); // null if a regroup had no threads for one
     }
     meeting_->mail->leave();
     if (workers_) workers_->leave();

@@ -268,7 +268,8 @@ class Job : public std::enable_shared_from_this<Job> {
     std::atomic<bool> busy_{false};      // some thread or open run has the turn
     std::atomic<uint32_t> open_runs_{0}; // nested, counted
     std::atomic<bool> closed_{false};    // set once; no run begins afterwards
-    std::mutex stop_mutex_;              // two threads may find it closed and not busy; one stops the team
+    std::mutex stop_mutex_;              // two threads may find it closed and not busy; one stops it
+    bool stopped_ = false;
 };
 
 } // namespace mdist
