@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <system_error>
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -119,7 +120,11 @@ void Attempt::note_end_in_elastic(Worker &worker) {
 void Attempt::replace_killed() {
     for (const Place &place : std::exchange(killed_, {})) {
         if (all_ended()) return;
-        start_worker(place);
+        try {
+            start_worker(place);
+        } catch (const std::system_error &problem) { // of this machine; the job goes on
+            console_.notice("rank " + std::to_string(place.rank) + ": no worker takes its place: " + problem.what());
+        }
     }
 }
 
@@ -157,7 +162,11 @@ std::string Attempt::resize(uint32_t wanted) {
     };
     for (std::size_t at = 0; at < places_.size() && stay.size() < wanted; ++at) {
         if (!is_free(places_[at])) continue;
-        start_worker(places_[at]);
+        try {
+            start_worker(places_[at]);
+        } catch (const std::system_error &problem) {
+            return "rank " + std::to_string(places_[at].rank) + " cannot be started: " + problem.what();
+        }
         stay.push_back(workers_.back().get());
     }
     const std::string numbers = std::to_string(wanted) + " workers instead of " + std::to_string(before);

@@ -29,8 +29,8 @@ std::string log_path(const std::string &base, const char *stream) {
 
 } // namespace
 
-WorkerStream::WorkerStream(Stream kind, uint32_t rank, Descriptor pipe, const std::string &path)
-    : kind_(kind), rank_(rank), pipe_(std::move(pipe)), log_(open_log(path)) {}
+WorkerStream::WorkerStream(Stream kind, uint32_t rank, const std::string &path)
+    : kind_(kind), rank_(rank), log_(open_log(path)) {}
 
 void WorkerStream::take_line(Console &console, std::string_view text, LineEnd end) {
     held_until_.reset();
@@ -75,16 +75,19 @@ bool WorkerStream::pump(Console &console) {
 void WorkerStream::close(Console &console) {
     cutter_.finish([&](std::string_view text, LineEnd end) { take_line(console, text, end); });
     pipe_.close();
+    log_.reset();
 }
 
 Worker::Worker(WorkerStart start, const sigset_t &mask)
     : place_(std::move(start.place)),
       id_(start.id),
-      process_(start_process(start.words, start.environment, start.input, mask)),
-      output_(Stream::kOutput, place_.rank, std::move(process_.output), log_path(start.log_base, ".stdout")),
-      errors_(Stream::kErrors, place_.rank, std::move(process_.errors), log_path(start.log_base, ".stderr")),
+      output_(Stream::kOutput, place_.rank, log_path(start.log_base, ".stdout")),
+      errors_(Stream::kErrors, place_.rank, log_path(start.log_base, ".stderr")),
+      process_(start_process(start.words, start.environment, start.input, mask)), // last of what may fail
       began_(Clock::now()),
       end_(began_) {
+    output_.set_pipe(std::move(process_.output));
+    errors_.set_pipe(std::move(process_.errors));
     // The remote shell may have gone already; then the worker has gone, too.
     if (!start.greeting.empty() && write(process_.input.get(), start.greeting.data(), start.greeting.size()) < 0)
         process_.input.close();

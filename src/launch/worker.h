@@ -20,8 +20,10 @@ namespace mdist {
 /// One of a worker's two output streams. It goes to the console, and to the worker's log file if there is one.
 class WorkerStream {
   public:
-    WorkerStream(Stream kind, uint32_t rank, Descriptor pipe, const std::string &log_path);
+    /// Opens the log. Throws std::system_error.
+    WorkerStream(Stream kind, uint32_t rank, const std::string &log_path);
 
+    void set_pipe(Descriptor pipe) { pipe_ = std::move(pipe); }
     int fd() const { return pipe_.get(); }
     bool is_open() const { return pipe_.is_open(); }
     Stream kind() const { return kind_; }
@@ -100,9 +102,9 @@ class Worker {
   private:
     Place place_;
     uint64_t id_;
-    Process process_;
     WorkerStream output_;
     WorkerStream errors_;
+    Process process_;
     Time began_;
     Time end_;
     int status_ = 0;

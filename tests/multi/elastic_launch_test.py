@@ -21,12 +21,15 @@ class Launched:
     def __init__(self, size, gate=False, job=None, **variables):
         self.folder = tempfile.TemporaryDirectory(prefix="mdist-gate-")
         self.gate = pathlib.Path(self.folder.name, "open")
+        self.program = pathlib.Path(self.folder.name, "worker")
+        self.program.symlink_to(pathlib.Path(WORKER).resolve())
         if gate:
             variables["TEST_GATE"] = str(self.gate)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
         environment.update(MDIST_ELASTIC_REPLICAS="8", TEST_STEPS=STEPS, TEST_PID="1", **variables)
-        self.process = subprocess.Popen([MDIST, "launch", "-n", size, *(["--job", job] if job else []), "--", WORKER, "worker"], env=environment, text=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen([MDIST, "launch", "-n", size, *(["--job", job] if job else []), "--",
+                                         self.program, "worker"], env=environment, text=True, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
         self.lines = []
 
     def await_lines(self, pattern, count):
@@ -76,6 +79,15 @@ class Elastic(unittest.TestCase):
         os.kill(int(job.await_lines(r"pid (\d+)", 4)[1]), signal.SIGKILL)
         job.await_lines(r"(begun)", 5)
         self.check(job, 1)
+
+    def test_the_job_goes_on_if_a_replacement_cannot_be_started(self):
+        job = Launched("2:4", gate=True)
+        job.await_lines(r"(begun)", 4)
+        job.program.unlink()
+        os.kill(int(job.await_lines(r"pid (\d+)", 4)[1]), signal.SIGKILL)
+        while "no worker takes its place" not in (line := job.process.stderr.readline()):
+            self.assertTrue(line)
+        self.assertEqual(len(self.check(job, 0)), 3)
 
     def test_one_after_another(self):
         job = Launched("2:4", gate=True)
