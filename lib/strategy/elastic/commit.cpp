@@ -13,6 +13,7 @@
 #include "util/host.h"
 #include "util/text.h"
 
+#include <new>
 #include <utility>
 
 namespace mdist {
@@ -92,6 +93,9 @@ void Elastic::mark(const Call &call, const std::optional<Failure> &failed, uint6
         });
     } catch (const Failure &) {
         if (failed || !job_.end_of_collectives()) commits_.pop_back(); // nobody can have marked it
+        throw;
+    } catch (const std::bad_alloc &) { // others may have marked it, so both commits stay until a regroup
+        job_.fail_workers("mdist_commit", Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
         throw;
     }
     commits_.back().marked = true;
