@@ -73,14 +73,14 @@ reset_build() {
 }
 
 # set_up_build FOLDER ARGUMENT...: configures it with these arguments of `meson setup`, unless it already is.
-# The requested configuration, with the compilers, is kept beside it: Meson cannot change those in place.
+# The requested configuration, with compilers and linker, is kept beside it: Meson cannot change those in place.
 set_up_build() {
     local folder=$1 wanted
     shift
-    wanted=$(printf '%s\n' "${CC:-} ${CXX:-}" "$@")
+    wanted=$(printf '%s\n' "${CC:-} ${CXX:-} ${CC_LD:-}" "$@")
     if build_is_usable "$folder"; then
         [[ -f $folder/.configured && $(<"$folder/.configured") == "$wanted" ]] && return 0
-        if [[ -z ${CC:-}${CXX:-} ]]; then
+        if [[ -z ${CC:-}${CXX:-}${CC_LD:-} ]]; then
             say "configuring $folder again"
             if meson setup --reconfigure "$folder" "$@" >&2 </dev/null; then
                 printf '%s\n' "$wanted" >"$folder/.configured"
