@@ -207,7 +207,8 @@ int dispatch(int argc, char **argv) {
     mdist::WorkersOptions workers_options;
     CLI::Option *workers = add_workers(*bench, workers_options);
     bench->get_option("--filter")->excludes(workers);
-    const std::string about_costs = "not with --workers: measure reductions of values and assignments, in the job that the environment describes";
+    const std::string about_costs = "not with --workers: measure reductions of values and assignments, in the job that "
+                                    "the environment describes";
     CLI::Option *costs = bench->add_flag("--costs", about_costs);
     costs->excludes(workers);
     const std::string about_elastic = "measure what elastic jobs cost, and the loss of a worker in one; starts its own";

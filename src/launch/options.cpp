@@ -71,8 +71,13 @@ void add_job(CLI::App &launch, LaunchOptions &options) {
     launch.add_option("--store", options.store, "where the workers meet; served by node 0 (default: any free port)")
         ->type_name("HOST:PORT")
         ->group(group);
-    launch.add_option("--job", options.job, "name of the job (default: a random one; with --nodes one made of --store)")->type_name("ID")->group(group);
-    launch.add_option("--secret-file", options.secret_file, "use the secret in this file (default: MDIST_SECRET_FILE, else a random one; with --nodes none)")
+    launch
+        .add_option("--job", options.job, "name of the job (default: a random one; with --nodes one made of --store)")
+        ->type_name("ID")
+        ->group(group);
+    launch
+        .add_option("--secret-file", options.secret_file,
+                    "use the secret in this file (default: MDIST_SECRET_FILE, else a random one; with --nodes none)")
         ->type_name("FILE")
         ->group(group);
     launch.add_flag("--no-secret", options.no_secret, "let anybody join while the job forms")->group(group);

@@ -145,7 +145,8 @@ void Group::fail(const Failure &cause) noexcept {
         return;
     }
     if (!end(kFailed, cause, concerns_everyone(cause))) return;
-    if (end_job_) end_job_(cause);                              // first: the program's log sink may take its time
+    // Others are told first: the program's log sink may take its time.
+    if (end_job_) end_job_(cause);
     const bool asked_for = cause.status() == MDIST_ERR_ABORTED; // mdist_strategy_abort, or the end of the strategy
     asked_for ? log_info("collectives have ended: ", cause.message())
               : log_error("collectives have ended: ", cause.message());
