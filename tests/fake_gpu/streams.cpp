@@ -23,7 +23,8 @@
 struct mdist_gpu_stream {
     struct Entry {
         fake_gpu::Job job;
-        bool always; // run it even if the GPU has failed
+        bool always;                              // run it even if the GPU has failed
+        std::shared_ptr<fake_gpu::Mark> recorded; // instead of a job: this happens, and is counted as done at once
     };
 
     int32_t device = 0;
@@ -102,6 +103,7 @@ void end_job(int32_t device) {
 }
 
 void do_entry(mdist_gpu_stream &stream, const mdist_gpu_stream::Entry &entry) {
+    if (entry.recorded != nullptr) return;
     if (entry.always) return static_cast<void>(entry.job());
     delay(stream);
     if (!begin_job(stream.device)) return;
@@ -120,18 +122,19 @@ void work(const Shared &stream) {
         stream->entries.pop_front();
         guard.unlock();
         do_entry(*stream, entry);
-        entry = {};
+        entry.job = {};
         guard.lock();
+        if (entry.recorded != nullptr) entry.recorded->happen();
         ++stream->done;
         stream->changed.notify_all();
     }
 }
 
-int give(int32_t device, mdist_gpu_stream *handle, Job job, bool always) {
+int give(int32_t device, mdist_gpu_stream *handle, mdist_gpu_stream::Entry entry) {
     const Shared stream = find(device, handle);
     if (stream == nullptr) return kInvalidHandle;
     const std::lock_guard guard(stream->lock);
-    stream->entries.push_back({std::move(job), always});
+    stream->entries.push_back(std::move(entry));
     ++stream->given;
     stream->changed.notify_all();
     return kOk;
@@ -240,7 +243,7 @@ int push_made(int32_t device, mdist_gpu_stream *handle, JobMaker make) {
     const Shared stream = find(device, handle);
     if (stream == nullptr) return kInvalidHandle;
     if (const auto capture = capture_of(stream)) return capture->add(handle, std::move(make)), kOk;
-    return give(device, handle, make(), false);
+    return give(device, handle, {make(), false, nullptr});
 }
 
 void wait_for_stream(int32_t device, mdist_gpu_stream *handle) {
@@ -266,8 +269,7 @@ int stream_wait(int32_t device, mdist_gpu_stream *handle, mdist_gpu_event *event
     if (mark == nullptr || stream == nullptr) return kInvalidHandle;
     if (mark->capture != nullptr) return join(stream, *mark);
     if (const auto capture = capture_of(stream)) return capture->spoil(kCaptureIsolation);
-    return give(
-        device, handle, [mark] { return mark->wait(), kOk; }, true);
+    return give(device, handle, {[mark] { return mark->wait(), kOk; }, true, nullptr});
 }
 
 int event_record(int32_t device, mdist_gpu_event *event, mdist_gpu_stream *handle) {
@@ -277,8 +279,7 @@ int event_record(int32_t device, mdist_gpu_event *event, mdist_gpu_stream *handl
     const std::shared_ptr<Mark> mark = new_mark(device, event, capture, handle);
     if (mark == nullptr) return kInvalidHandle;
     if (capture != nullptr) return kOk;
-    return give(
-        device, handle, [mark] { return mark->happen(), kOk; }, true);
+    return give(device, handle, {nullptr, true, mark});
 }
 
 int capture_begin(int32_t device, mdist_gpu_stream *handle) {

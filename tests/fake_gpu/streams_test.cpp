@@ -184,6 +184,20 @@ void a_stream_that_is_done_tells_what_failed_on_it(void **) {
     assert_int_equal(gpu.event_destroy(0, event), 0);
 }
 
+/// As on a card: whoever sees an event recorded last also sees the stream done.
+void a_stream_is_done_with_its_last_event(void **) {
+    const mdist_gpu_api &gpu = fake().gpu;
+    Worker worker(0, 1);
+    mdist_gpu_event *event = nullptr;
+    assert_int_equal(gpu.event_create(0, 0, &event), 0);
+    for (int round = 0; round < 2000; ++round) {
+        assert_int_equal(gpu.event_record(0, event, worker.stream), 0);
+        while (gpu.event_query(0, event) != 0) std::this_thread::yield();
+        assert_int_equal(gpu.stream_query(0, worker.stream), 0);
+    }
+    assert_int_equal(gpu.event_destroy(0, event), 0);
+}
+
 void faults_come_with_the_call_they_were_planned_for(void **) {
     const mdist_gpu_api &gpu = fake().gpu;
     Worker worker(0, 1);
@@ -345,6 +359,7 @@ int main() {
         cmocka_unit_test(kernels_compute_what_the_cpu_does),
         cmocka_unit_test(errors_of_jobs_are_for_good),
         cmocka_unit_test(a_stream_that_is_done_tells_what_failed_on_it),
+        cmocka_unit_test(a_stream_is_done_with_its_last_event),
         cmocka_unit_test(faults_come_with_the_call_they_were_planned_for),
         cmocka_unit_test(what_hangs_does_so_until_it_is_let_go),
         cmocka_unit_test(what_is_recorded_is_done_when_it_is_launched),
