@@ -10,7 +10,7 @@ namespace mdist {
 namespace {
 
 /// "auto, ring" as "`auto`, `ring`"
-std::string quoted(const std::string &words) {
+std::string as_code(const std::string &words) {
     std::string text = "`";
     for (char c : words) text += c == ',' ? "`," : c == ' ' ? " `" : std::string(1, c);
     return text + "`";
@@ -19,8 +19,8 @@ std::string quoted(const std::string &words) {
 void print_row(const mdist_config_key_t &key) {
     const std::string value = key.default_text;
     const std::string choices = key.choices;
-    std::cout << "| `" << key.name << "` | `" << key.environment << "` | " << (value.empty() ? "–" : quoted(value))
-              << " | " << (choices.empty() ? key.kind : quoted(choices)) << " | " << key.help << " |\n";
+    std::cout << "| `" << key.name << "` | `" << key.environment << "` | " << (value.empty() ? "–" : as_code(value))
+              << " | " << (choices.empty() ? key.kind : as_code(choices)) << " | " << key.help << " |\n";
 }
 
 void print_lines(const mdist_config_key_t &key) {

@@ -8,7 +8,7 @@
 namespace mdist {
 namespace {
 
-constexpr const char *kFooter = R"(
+constexpr const char *kLaunchFooter = R"(
 Every worker finds its place in MDIST_RANK, MDIST_SIZE, MDIST_LOCAL_RANK, MDIST_LOCAL_SIZE, MDIST_NODE_RANK,
 MDIST_NODES, MDIST_STORE, MDIST_JOB_ID, MDIST_RESTART and, with a secret, MDIST_SECRET_FILE.
 
@@ -136,7 +136,7 @@ int words_after(const CLI::App &launch, const std::string &word) {
 } // namespace
 
 void add_launch_options(CLI::App &launch, LaunchOptions &options) {
-    launch.footer(kFooter);
+    launch.footer(kLaunchFooter);
     add_size(launch, options);
     add_job(launch, options);
     add_output(launch, options);

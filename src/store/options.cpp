@@ -6,7 +6,7 @@
 namespace mdist {
 namespace {
 
-constexpr const char *kFooter = R"(
+constexpr const char *kStoreFooter = R"(
 Workers meet at a store when a job forms. `mdist launch` serves one itself, and without a launcher rank 0 does. A store
 that runs by itself outlives all of them: the job may lose and restart any worker, rank 0 too.
 
@@ -46,7 +46,7 @@ void add_serve_options(CLI::App &store, ServeOptions &options) {
                                            "workers prove that they know it (default: MDIST_SECRET_FILE)");
     secret->type_name("FILE");
     store.add_flag("--no-secret", options.no_secret, "let anybody join while the job forms")->excludes(secret);
-    store.footer(kFooter);
+    store.footer(kStoreFooter);
 }
 
 } // namespace mdist

@@ -1,35 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints, preemption, health and scopes.
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "check.hpp"
+#include "folder.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
-
-// A temporary folder, removed at the end.
-class Folder {
-  public:
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "mdist-cpp-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder " + name);
-        path_ = name;
-    }
-    ~Folder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    Folder(const Folder &) = delete;
-    Folder &operator=(const Folder &) = delete;
-
-    const fs::path &path() const { return path_; }
-
-  private:
-    fs::path path_;
-};
 
 // Saves checkpoint 3: two variables and a text.
 void save(const Folder &folder) {

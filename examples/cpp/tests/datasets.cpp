@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sources and transforms of datasets.
 #include <cstdio>
-#include <cstdlib>
 
 #include "check.hpp"
+#include "folder.hpp"
 
 namespace {
 
@@ -28,17 +28,6 @@ std::vector<std::string> texts(const mdist::Dataset &dataset) {
     }
     return all;
 }
-
-struct Folder {
-    Folder() {
-        require(mkdtemp(path) != nullptr, "no folder");
-    }
-    ~Folder() {
-        if (std::system(("rm -r " + std::string(path)).c_str()) != 0) std::puts("the folder stays");
-    }
-    std::string operator/(const std::string &name) const { return std::string(path) + "/" + name; }
-    char path[32] = "/tmp/mdist-cpp-XXXXXX";
-};
 
 void write_file(const std::string &path, const std::string &content) {
     FILE *file = std::fopen(path.c_str(), "wb");
