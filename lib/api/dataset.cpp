@@ -141,8 +141,8 @@ mdist_status_t mdist_iterator_create(const mdist_dataset_t *dataset, mdist_itera
         const auto pinned = pin(dataset);
         need(out, "out");
         const auto made = std::make_shared<Iterator>(pinned.shared());
-        *out = publish<mdist_iterator_t>(made);
         pinned->note_iterator(made);
+        *out = publish<mdist_iterator_t>(made);
     });
 }
 

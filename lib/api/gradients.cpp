@@ -113,8 +113,8 @@ mdist_status_t mdist_gradients_create(mdist_strategy_t *strategy, const mdist_te
         std::vector<GradientSpec> specs;
         for (size_t i = 0; i < count; ++i) specs.push_back(spec_of(*pinned->variables(), like[i], i, "like"));
         const auto made = std::make_shared<Gradients>(pinned.shared(), std::move(specs), known);
-        *out = publish<mdist_gradients_t>(made);
         pinned->add(std::shared_ptr<OfSpan>(made));
+        *out = publish<mdist_gradients_t>(made);
     });
 }
 
@@ -136,8 +136,8 @@ mdist_status_t mdist_gradients_create_lent(mdist_strategy_t *strategy, const mdi
             check_lent(*made, local, tensors + local * count, local * count);
         check_apart(*made, tensors, replicas * count);
         for (uint32_t local = 0; local < replicas; ++local) lend(*made, local, tensors + local * count);
-        *out = publish<mdist_gradients_t>(made);
         pinned->add(std::shared_ptr<OfSpan>(made));
+        *out = publish<mdist_gradients_t>(made);
     });
 }
 
