@@ -8,15 +8,17 @@ import subprocess
 import sys
 import unittest
 
+from host_environment import environment
+
 MDIST, PROGRAM = (os.path.abspath(path) for path in sys.argv[1:3])
 PATIENCE_S = 180
 SIZE = 4  # two on each host
 
 
 def settings(**more):
-    return {"PATH": os.environ["PATH"], "MDIST_ELASTIC_REPLICAS": "8", "MDIST_ELASTIC_MIN_WORKERS": "1",
-            "MDIST_ELASTIC_MAX_WORKERS": str(SIZE), "MDIST_ELASTIC_WAIT": "60s", "MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT": "10",
-            "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": "2s", "MDIST_COMMUNICATION_JOIN_TIMEOUT": "20s", **more}
+    return environment(MDIST_ELASTIC_REPLICAS="8", MDIST_ELASTIC_MIN_WORKERS="1", MDIST_ELASTIC_MAX_WORKERS=str(SIZE),
+                       MDIST_ELASTIC_WAIT="60s", MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT="10",
+                       MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT="5s", MDIST_COMMUNICATION_JOIN_TIMEOUT="60s", **more)
 
 
 def on_host(host, *words, **more):

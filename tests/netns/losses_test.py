@@ -10,6 +10,8 @@ import sys
 import time
 import unittest
 
+from host_environment import environment
+
 PROGRAM = os.path.abspath(sys.argv[1])
 HOSTS = 3
 LIMIT_S = 60  # heartbeat timeout for tests in which it must not expire, even on the busiest machine
@@ -22,12 +24,11 @@ CONTROL, DATA = 1, 2  # connections of two workers, by the bytes that they have 
 def start(scenario, victim, hosts=HOSTS, per_host=1, limit_s=LIMIT_S, **variables):
     workers = []
     for rank in range(hosts * per_host):
-        environment = {
-            "PATH": os.environ["PATH"], "MDIST_RANK": str(rank), "MDIST_SIZE": str(hosts * per_host),
-            "MDIST_STORE": f"10.78.0.1:{STORE_PORT}", "MDIST_DEVICES": "cpu*1", "MDIST_COMMUNICATION_TIMEOUT": "60s",
-            "MDIST_COMMUNICATION_JOIN_TIMEOUT": "90s", "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": f"{limit_s}s",
-            "TEST_VICTIM": str(victim), "TEST_SEED": "1", **variables}
-        workers.append(subprocess.Popen(["on_host", str(rank // per_host + 1), PROGRAM, "--worker", scenario], env=environment,
+        own = environment(
+            MDIST_RANK=str(rank), MDIST_SIZE=str(hosts * per_host), MDIST_STORE=f"10.78.0.1:{STORE_PORT}",
+            MDIST_DEVICES="cpu*1", MDIST_COMMUNICATION_TIMEOUT="60s", MDIST_COMMUNICATION_JOIN_TIMEOUT="90s",
+            MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s", TEST_VICTIM=str(victim), TEST_SEED="1", **variables)
+        workers.append(subprocess.Popen(["on_host", str(rank // per_host + 1), PROGRAM, "--worker", scenario], env=own,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
     return workers
 

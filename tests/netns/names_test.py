@@ -9,6 +9,8 @@ import tempfile
 import threading
 import unittest
 
+from host_environment import environment
+
 PROGRAM = os.path.abspath(sys.argv[1])
 HOST = b"\x0achief-host\x07example\x00"  # as a question spells it
 
@@ -71,9 +73,9 @@ class Names(unittest.TestCase):
         replace("/etc/nsswitch.conf", "hosts: files dns\n", cls.folder.name)
 
     def worker(self, rank, scenario, join_timeout, store="chief-host.example:7000"):
-        environment = {"PATH": os.environ["PATH"], "MDIST_RANK": str(rank), "MDIST_SIZE": "2", "MDIST_STORE": store,
-                       "MDIST_DEVICES": "cpu*1", "MDIST_COMMUNICATION_JOIN_TIMEOUT": join_timeout, "TEST_VICTIM": "0"}
-        return subprocess.Popen(["on_host", str(rank + 1), PROGRAM, "--worker", scenario], env=environment,
+        own = environment(MDIST_RANK=str(rank), MDIST_SIZE="2", MDIST_STORE=store, MDIST_DEVICES="cpu*1",
+                          MDIST_COMMUNICATION_JOIN_TIMEOUT=join_timeout, TEST_VICTIM="0")
+        return subprocess.Popen(["on_host", str(rank + 1), PROGRAM, "--worker", scenario], env=own,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def await_all(self, *workers):

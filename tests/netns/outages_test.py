@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 
+from host_environment import environment
+
 PROGRAM = os.path.abspath(sys.argv[1])
 PER_JOB = 3
 JOBS = int(os.environ["TEST_HOSTS"]) // PER_JOB
@@ -43,15 +45,11 @@ def mend(hosts, ways):
 def start(hosts, limit_s):
     workers = []
     for rank, host in enumerate(hosts):
-        environment = {
-            "PATH": os.environ["PATH"], "MDIST_RANK": str(rank), "MDIST_SIZE": str(PER_JOB),
-            "MDIST_STORE": f"10.78.0.{hosts[0]}:7000", "MDIST_DEVICES": "cpu*1", "MDIST_COMMUNICATION_TIMEOUT": "120s",
-            "MDIST_COMMUNICATION_JOIN_TIMEOUT": "60s", "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": f"{limit_s}s",
-            "TEST_VICTIM": "0", "TEST_SEED": "1"}
-        for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
-            if name in os.environ:
-                environment[name] = os.environ[name]
-        workers.append(subprocess.Popen(["on_host", str(host), PROGRAM, "--worker", "one_is_cut_off_for_a_while"], env=environment,
+        own = environment(
+            MDIST_RANK=str(rank), MDIST_SIZE=str(PER_JOB), MDIST_STORE=f"10.78.0.{hosts[0]}:7000", MDIST_DEVICES="cpu*1",
+            MDIST_COMMUNICATION_TIMEOUT="120s", MDIST_COMMUNICATION_JOIN_TIMEOUT="60s",
+            MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s", TEST_VICTIM="0", TEST_SEED="1")
+        workers.append(subprocess.Popen(["on_host", str(host), PROGRAM, "--worker", "one_is_cut_off_for_a_while"], env=own,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
     return workers
 
