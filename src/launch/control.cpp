@@ -17,7 +17,7 @@
 namespace mdist {
 namespace {
 
-constexpr int kLauncherWaits_ms = 200; // for the text of a request
+constexpr int kLauncherWaits_ms = 2'000; // for the text of a request
 constexpr int kAskerWaits_ms = 10'000; // for the answer
 
 [[noreturn]] void fail(const std::string &what) {

@@ -401,16 +401,16 @@ typedef struct Late {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned back;
-    int limit_is_runs; // the collectives set no timeout of their own
+    uint64_t limit_ns; // of the collectives; 0: that of the run
 } Late;
 
 static int32_t come_late(mdist_replica_t *replica, void *user_data) {
     Late *self = user_data;
     const int32_t id = mdist_replica_id(replica);
-    const mdist_call_options_t options = {.struct_size = sizeof options,
-                                          .timeout_ns = self->limit_is_runs ? 0 : 50000000};
+    const mdist_call_options_t options = {.struct_size = sizeof options, .timeout_ns = self->limit_ns};
     mdist_error_t *error = NULL;
-    note(&self->base.notes[id], MDIST_OK, mdist_barrier(replica, NULL, &error), &error, "all together");
+    if (self->limit_ns != 0)
+        note(&self->base.notes[id], MDIST_OK, mdist_barrier(replica, NULL, &error), &error, "all together");
     pthread_mutex_lock(&self->lock);
     while (id == self->base.who && self->back < mdist_replica_count(replica) - 1)
         pthread_cond_wait(&self->changed, &self->lock);
@@ -431,25 +431,46 @@ static int32_t come_late(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
+static void begin_late(Late *late, uint32_t n, int32_t who, uint64_t limit_ns) {
+    *late = (Late){.base = {.strategy = make_strategy(n, NULL), .who = who, .where = who % 2 ? IN_MERGE : 0},
+                   .limit_ns = limit_ns};
+    pthread_mutex_init(&late->lock, NULL);
+    pthread_cond_init(&late->changed, NULL);
+}
+
+static void end_late(Late *late) {
+    mdist_strategy_destroy(late->base.strategy);
+    pthread_cond_destroy(&late->changed);
+    pthread_mutex_destroy(&late->lock);
+}
+
+/// Tries one limit after another, until only one replica is too late.
+static void run_late(Late *late, uint32_t n, int32_t who) {
+    static const uint64_t limits_ns[] = {50000000, 1000000000, 20000000000};
+    for (size_t i = 0; i < sizeof limits_ns / sizeof limits_ns[0]; ++i) {
+        begin_late(late, n, who, limits_ns[i]);
+        run_case(&late->base, come_late);
+        assert_no_notes(&late->base);
+        assert_int_equal(late->base.status, MDIST_ERR_TIMEOUT);
+        if (late->base.replica == who) return;
+        end_late(late);
+    }
+    fail_msg("another replica than %d is named", who);
+}
+
 static void a_replica_that_never_comes_is_a_timeout_for_good(void **state) {
     (void)state;
     for (uint32_t n = 2; n <= 4; ++n) {
         for (int32_t who = 0; who < (int32_t)n; ++who) {
-            Late late = {.base = {.strategy = make_strategy(n, NULL), .who = who, .where = who % 2 ? IN_MERGE : 0}};
+            Late late;
             char name[48];
-            pthread_mutex_init(&late.lock, NULL);
-            pthread_cond_init(&late.changed, NULL);
-            run_case(&late.base, come_late);
-            assert_no_notes(&late.base);
-            assert_int_equal(late.base.status, MDIST_ERR_TIMEOUT);
-            assert_int_equal(late.base.replica, who);
+            run_late(&late, n, who);
             assert_string_equal(late.base.operation, who % 2 ? "mdist_merge_call" : "mdist_barrier");
             snprintf(name, sizeof name, "for replica %d, which has entered 1", who);
             assert_non_null(strstr(late.base.message, name));
 
             mdist_error_t *error = NULL;
             float x = 0;
-            const mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
             for (int again = 0; again < 2; ++again) {
                 assert_int_equal(mdist_run(late.base.strategy, sum_ids, NULL, NULL, 0, NULL, 0, NULL, &error),
                                  MDIST_ERR_ABORTED);
@@ -461,21 +482,17 @@ static void a_replica_that_never_comes_is_a_timeout_for_good(void **state) {
             assert_int_equal(
                 mdist_strategy_reduce(late.base.strategy, MDIST_MEAN, value, NULL, 0, &reduced, NULL, NULL),
                 MDIST_ERR_ABORTED);
-            (void)tensor;
             mdist_value_destroy(value);
             assert_int_equal(mdist_strategy_replica_count(late.base.strategy), n);
-            mdist_strategy_destroy(late.base.strategy);
-            pthread_cond_destroy(&late.changed);
-            pthread_mutex_destroy(&late.lock);
+            end_late(&late);
         }
     }
 }
 
 static void the_timeout_of_a_run_is_that_of_its_collectives(void **state) {
     (void)state;
-    Late late = {.base = {.strategy = make_strategy(3, NULL), .who = 1}, .limit_is_runs = 1};
-    pthread_mutex_init(&late.lock, NULL);
-    pthread_cond_init(&late.changed, NULL);
+    Late late;
+    begin_late(&late, 3, 0, 0);
     const mdist_call_options_t options = {.struct_size = sizeof options, .timeout_ns = 50000000};
     mdist_error_t *error = NULL;
     const mdist_status_t status = mdist_run(late.base.strategy, come_late, &late, NULL, 0, NULL, 0, &options, &error);
@@ -483,9 +500,7 @@ static void the_timeout_of_a_run_is_that_of_its_collectives(void **state) {
     assert_int_equal(status, MDIST_ERR_TIMEOUT);
     WORDS(error, "50 ms");
     mdist_error_free(error);
-    mdist_strategy_destroy(late.base.strategy);
-    pthread_cond_destroy(&late.changed);
-    pthread_mutex_destroy(&late.lock);
+    end_late(&late);
 }
 
 static int32_t end_thread_of_replica_0(mdist_replica_t *replica, void *user_data) {

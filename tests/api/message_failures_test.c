@@ -8,7 +8,7 @@
 
 enum { SMALL = 4096 / 4, LARGE = 300000, MOST = 4 };
 
-static const mdist_call_options_t soon = {.struct_size = sizeof soon, .timeout_ns = 1000000000};
+static const mdist_call_options_t soon = {.struct_size = sizeof soon, .timeout_ns = 2000000000};
 
 static float large[MOST][LARGE];
 

@@ -250,7 +250,7 @@ static void a_message_takes_no_group(void **state) {
 /// 0 waits for a message of 1, which waits for 2 in a group; 2 waits for a message of 0.
 static int32_t circle_step(mdist_replica_t *replica, void *user_data) {
     const mdist_call_options_t *const with_group = user_data;
-    const mdist_call_options_t soon = {.struct_size = sizeof soon, .timeout_ns = 500000000};
+    const mdist_call_options_t soon = {.struct_size = sizeof soon, .timeout_ns = 3000000000u};
     const uint32_t id = mdist_replica_id(replica);
     float x = 0;
     const mdist_buffer_t one = floats(&x, 1);

@@ -21,7 +21,7 @@ from elastic import COMMIT, PATIENCE_S, REPLICAS, STEPS, Strike, begins, moment,
 HOSTS = Path(__file__).resolve().parent.parent / "support/hosts.sh"
 SIZE = 4
 TRIES = 5  # the job may be over before the cable would have been cut; then another plan is tried
-SILENCE_S, JOIN_S = 3, 6  # heartbeat timeout and join timeout
+SILENCE_S, JOIN_S = 3, 12  # heartbeat timeout and join timeout
 
 
 class Plan:

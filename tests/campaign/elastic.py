@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 REPLICAS, COMMIT, STEPS = 8, 4, 60
-PATIENCE_S = 120
+PATIENCE_S = 500
 PLACES = ("step", "commit", "regroup", "join")
 
 
@@ -311,6 +311,16 @@ def usage_of(pid):
             int(re.search(r"VmRSS:\s+(\d+)", status)[1]))
 
 
+def usage_at_rest(pid, wanted):
+    """usage_of() when there are as many threads and descriptors as in `wanted`; without that, as many as 50 ms ago. What
+    it is after a minute otherwise. The job may still be regrouping."""
+    end, seen = time.monotonic() + 60, wanted and wanted[:2]
+    while (now := usage_of(pid))[:2] != seen and time.monotonic() < end:
+        seen = wanted[:2] if wanted else now[:2]
+        time.sleep(0.05)
+    return now
+
+
 class Long:
     """One job in which a worker is killed every few seconds. Rank 0 is never killed: it and the launcher must not grow."""
     SETTLED = 5  # kills, after which all that is allocated once has been allocated
@@ -354,7 +364,8 @@ class Long:
                 break
             time.sleep(max(0.0, began + (number + 1) * options.every - time.monotonic()))
             keeper = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-            usage.append((usage_of(newest[0]), usage_of((keeper or [process.pid])[0])))
+            settled = usage[self.SETTLED] if len(usage) > self.SETTLED else (None, None)
+            usage.append((usage_at_rest(newest[0], settled[0]), usage_at_rest((keeper or [process.pid])[0], settled[1])))
             self.campaign.passed += 1
         process.terminate()
         reader.join()

@@ -412,7 +412,7 @@ static void a_thread_that_cannot_be_replaced_is_asked_for_again(void **state) {
 static int32_t fail_somehow(mdist_replica_t *replica, void *user_data) {
     const int mode = *(const int *)user_data;
     const int32_t id = mdist_replica_id(replica);
-    const mdist_call_options_t options = {.struct_size = sizeof options, .timeout_ns = 20000000};
+    const mdist_call_options_t options = {.struct_size = sizeof options, .timeout_ns = 100000000000u};
     if (mode == 0 && id == 1) return 5;
     if (mode == 1 && id == 1) return 0; // leaves early
     if (mode == 2) {

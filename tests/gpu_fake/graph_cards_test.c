@@ -305,7 +305,7 @@ static void a_graph_that_one_replica_forgot_is_a_mismatch(void **state) {
 /// NCCL's kernels hang until they are aborted. So does the launch, if it waits for them.
 static void a_launch_that_hangs_ends_at_the_deadline(void **state) {
     (void)state;
-    World world = make_with("gpu:0,gpu:1", sum_once, "300ms");
+    World world = make_with("gpu:0,gpu:1", sum_once, "3s");
     assert_int_equal(fake->plan("nccl_all_reduce@1:hang"), 1);
     assert_int_equal(run(&world, try_graph), MDIST_ERR_TIMEOUT);
     end(&world);

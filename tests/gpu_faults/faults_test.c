@@ -64,7 +64,7 @@ static const char *const functions[] = {
     "nccl_send",
     "nccl_receive",
 };
-enum { kFunctions = sizeof functions / sizeof *functions, kLayouts = 5, kSlices = 4, kSeconds = 120 };
+enum { kFunctions = sizeof functions / sizeof *functions, kLayouts = 5, kSlices = 4, kSeconds = 600 };
 
 static const struct {
     const char *devices, *fake;

@@ -15,7 +15,7 @@ from launch_support import MDIST, PATIENCE_S, Case, environment, hear_all, run_a
 
 WORKER = sys.argv[2]
 # Nobody tells the store who has ended, so it waits for this silence.
-SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": "3s", "TEST_STEPS": "2000", "TEST_PID": "1"}
+SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": "5s", "TEST_STEPS": "2000", "TEST_PID": "1"}
 
 
 class Process:
@@ -125,12 +125,12 @@ class ElasticStore(Case):
         self.assertEqual(self.results(workers), self.undisturbed())
 
     def test_two_launchers_run_one_job(self):
-        with socket.create_server(("127.0.0.1", 0)) as free:
+        with socket.create_server(("127.0.0.81", 0)) as free:
             port = free.getsockname()[1]
 
         def launcher(node):
             return self.run_beside(MDIST, "launch", "-n", "1:4", "--nodes", "2", "--node-rank", str(node), "--store",
-                                   f"127.0.0.1:{port}", "--no-secret", "--", WORKER, "worker", TEST_GATE=str(self.gate))
+                                   f"127.0.0.81:{port}", "--no-secret", "--", WORKER, "worker", TEST_GATE=str(self.gate))
         first, second = launcher(0), launcher(1)
         for each in (first, second):
             each.await_lines("(begun)", 2)

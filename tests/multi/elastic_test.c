@@ -148,7 +148,7 @@ static void a_frozen_worker_is_left_behind(void **state) {
     for (int shm = 0; shm < 2; ++shm) {
         begin(&job, 3, 1, "1", shm ? "auto" : "tcp");
         mdist_store_destroy(job.store); // one with a shorter limit
-        setenv("MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT", "1s", 1);
+        setenv("MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT", "5s", 1);
         mdist_error_t *error = NULL;
         OK(mdist_store_create_elastic("127.0.0.1:0", NULL, "elastic", NULL, &job.store, &error));
         OK(mdist_store_address(job.store, job.address, sizeof job.address, NULL, &error));

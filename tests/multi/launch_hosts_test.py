@@ -79,7 +79,7 @@ class Hosts(Case):
 
     def test_no_files_stay_over_there(self):
         for script in ("exit 0", "exit 3", "kill -KILL $$"):
-            launch("--hosts", "alpha,beta", *self.rsh, "--grace", "0.1", "--", "sh", "-c", script,
+            launch("--hosts", "alpha,beta", *self.rsh, "--", "sh", "-c", script,
                    env={"TMPDIR": str(self.folder)})
             self.assertEqual([path.name for path in self.folder.iterdir()], ["rsh"])
 

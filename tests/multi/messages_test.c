@@ -311,7 +311,7 @@ static int32_t failing_step(mdist_replica_t *replica, void *user_data) {
     Failing *self = user_data;
     const uint32_t id = mdist_replica_id(replica), me = 0, it = first_replica_of[1];
     const mdist_call_options_t limit = {.struct_size = sizeof limit,
-                                        .timeout_ns = self->how == CIRCLE ? 3000000000u : 0};
+                                        .timeout_ns = self->how == CIRCLE ? 6000000000u : 0};
     const mdist_buffer_t one = floats(large[id], 1), many = floats(large[id], LARGE),
                          more = floats(large[id], LARGE + 1);
     mdist_status_t status = MDIST_OK;

@@ -120,7 +120,7 @@ static void a_worker_that_comes_late_to_the_job_is_named(void **unused) {
 
 static void a_store_that_cannot_be_reached_is_named(void **unused) {
     (void)unused;
-    static const char *const environment[] = {SOON, "TEST_PIPE=/dev/null", "MDIST_COMMUNICATION_JOIN_TIMEOUT=1s", NULL};
+    static const char *const environment[] = {SOON, "TEST_PIPE=/dev/null", "MDIST_COMMUNICATION_JOIN_TIMEOUT=5s", NULL};
     check(&(Workers){
         .scenario = "no_store", .count = 2, .devices = "cpu*1", .environment = environment, .store = "127.0.0.1:1"});
 }
