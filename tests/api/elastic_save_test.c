@@ -15,6 +15,7 @@ static mdist_store_t *store;
 static mdist_blob_t *blob;
 static uint32_t saved[REPLICAS]; // how often, by replica
 static int destroys;             // whether the next save destroys the strategy
+static int ends;                 // whether the next save ends its thread
 static int reads;                // whether the next save begins to read the next element
 static mdist_iterator_t *iterator;
 static pthread_t reader;
@@ -52,6 +53,10 @@ static int32_t save(uint32_t replica_id, void *to, size_t bytes, void *user_data
         atomic_store(&holds, 1);
         if (pthread_create(&reader, NULL, read_element, NULL) != 0) return 1;
         while (!atomic_load(&held)) sched_yield();
+    }
+    if (ends) {
+        ends = 0;
+        pthread_exit(&ends);
     }
     if (!destroys) return 0;
     destroys = 0;
@@ -137,6 +142,25 @@ static void an_open_run_saves_if_it_is_the_first(void **state) {
     expect_saved(1);
 }
 
+static void *run_on_thread(void *unused) {
+    run(NULL);
+    return unused;
+}
+
+static void the_second_run_saves_if_the_thread_of_the_first_ends_in_save(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    pthread_t thread;
+    void *ended = NULL;
+    ends = 1;
+    assert_int_equal(pthread_create(&thread, NULL, run_on_thread, NULL), 0);
+    assert_int_equal(pthread_join(thread, &ended), 0);
+    assert_ptr_equal(ended, &ends);
+    memset(saved, 0, sizeof saved);
+    OK(run(&error));
+    expect_saved(1);
+}
+
 /// The strategy is destroyed while save is at work, which waits for nothing.
 static void the_first_run_is_refused_if_save_destroys_the_strategy(void **state) {
     (void)state;
@@ -201,6 +225,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_first_run_and_each_commit_save, begin, end),
         cmocka_unit_test_setup_teardown(an_open_run_saves_if_it_is_the_first, begin, end),
+        cmocka_unit_test_setup_teardown(the_second_run_saves_if_the_thread_of_the_first_ends_in_save, begin, end),
         cmocka_unit_test_setup_teardown(the_first_run_is_refused_if_save_destroys_the_strategy, begin, end),
         cmocka_unit_test_setup_teardown(a_commit_waits_for_no_reading, begin, end),
         cmocka_unit_test_setup_teardown(a_commit_under_way_ends_if_save_destroys_the_strategy, begin, end),

@@ -186,6 +186,24 @@ static void a_card_without_room_is_lost_with_its_worker(void **state) {
     expect_worker(&job, 2, undisturbed, 0);
 }
 
+/// The others do not wait for a worker that is out of the job, although its program goes on.
+static void who_is_out_of_the_job_holds_nobody_up(void **state) {
+    (void)state;
+    Job job;
+    begin(&job, 3, 1, "2", "tcp");
+    setenv("TEST_STAYS", "1", 1);
+    for (uint32_t i = 0; i < 3; ++i) {
+        use_cards(cards[0], i == 1 ? "memory_mb=15" : "");
+        start(&job, i == 0 ? "step 7 0" : NULL);
+    }
+    for (uint32_t i = 0; i < 3; i += 2) reap(&job, job.workers[i].pid);
+    kill(job.workers[1].pid, SIGKILL);
+    finish(&job);
+    unsetenv("TEST_STAYS");
+    assert_non_null(strstr(job.workers[1].text, "failed mdist_regroup: MDIST_ERR_OUT_OF_MEMORY"));
+    expect_worker(&job, 2, undisturbed, 0);
+}
+
 /// Some of the replicas that it was to have, and some of their variables, have memory, and others have none.
 static void after_a_regroup_without_room_nothing_is_used_that_is_not_there(void **state) {
     (void)state;
@@ -223,6 +241,17 @@ static void what_does_not_fit_is_refused(void **state) {
         if (strstr(job.workers[0].text, wrong[i][2]) == NULL) print_error("it said: %s\n", job.workers[0].text);
         assert_non_null(strstr(job.workers[0].text, wrong[i][2]));
     }
+}
+
+/// It would fail in each generation again.
+static void a_start_that_can_never_work_is_told(void **state) {
+    (void)state;
+    Job job;
+    begin(&job, 1, 1, "1", "tcp");
+    use_cards("gpu:0", "fail=stream_create@5+"); // some replicas would have one
+    start(&job, NULL);
+    finish(&job);
+    expect_worker(&job, 0, "failed mdist_strategy_create(NULL, &strategy, &problem): MDIST_ERR_DEVICE gpu_failed", 3);
 }
 
 static void use_cards_by_seed(uint64_t seed) {
@@ -354,10 +383,12 @@ int main(int argc, char **argv) {
         cmocka_unit_test(random_kills_change_nothing),
         cmocka_unit_test(random_faults_give_the_result_or_an_error),
         cmocka_unit_test(a_card_without_room_is_lost_with_its_worker),
+        cmocka_unit_test(who_is_out_of_the_job_holds_nobody_up),
         cmocka_unit_test(after_a_regroup_without_room_nothing_is_used_that_is_not_there),
         cmocka_unit_test(graphs_are_recorded_anew),
         cmocka_unit_test(a_card_that_is_lost_in_a_graph_is_named),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(a_start_that_can_never_work_is_told),
     };
     if (getenv("MDIST_TEST_SEED") != NULL) cmocka_set_test_filter("random*");
     return cmocka_run_group_tests(tests, undisturb, NULL);

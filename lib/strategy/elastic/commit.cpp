@@ -32,7 +32,7 @@ void Elastic::begin_with_first_run() {
     runs_.before_next([this] {
         try {
             keep({0, job_.generation()}, 0, 0);
-        } catch (const Failure &) {
+        } catch (...) { // also if the function of the program ends its thread
             if (!job_.end_of_collectives()) begin_with_first_run();
             throw;
         }
@@ -94,7 +94,8 @@ void Elastic::mark(const Call &call, const std::optional<Failure> &failed, uint6
     } catch (const Failure &) {
         if (failed || !job_.end_of_collectives()) commits_.pop_back(); // nobody can have marked it
         throw;
-    } catch (const std::bad_alloc &) { // others may have marked it, so both commits stay until a regroup
+    } catch (const std::bad_alloc &) { // others may have marked it: then both commits stay until a regroup
+        if (failed || others == nullptr) commits_.pop_back();
         job_.fail_workers("mdist_commit", Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
         throw;
     }

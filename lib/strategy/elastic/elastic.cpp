@@ -48,8 +48,10 @@ Elastic::Elastic(Job &job, VariableStore &variables, Runs &runs, Graphs &graphs)
 }
 
 void Elastic::add(const std::shared_ptr<Blob> &blob) {
+    std::vector<std::shared_ptr<Blob>> all; // whoever drops the last reference calls a function of the program
     const std::lock_guard lock(mutex_);
-    for (const auto &known : living(blobs_))
+    all = living(blobs_);
+    for (const auto &known : all)
         if (known->name == blob->name)
             throw invalid(text("a blob named \"", blob->name, "\" exists already; names are unique within a strategy"));
     std::erase_if(blobs_, [](const auto &each) { return each.expired(); });

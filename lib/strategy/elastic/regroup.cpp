@@ -31,6 +31,10 @@ Failure without_commit() {
         .reason("no_commit");
 }
 
+Failure no_memory() {
+    return Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
+}
+
 /// What a worker has of the commit to restore, as it tells the others.
 struct Offer {
     bool has = false;
@@ -146,13 +150,18 @@ Generation Elastic::next(uint64_t timeout_ns) {
     try {
         return job_.elastic_membership()->next(holdings(), timeout_ns);
     } catch (const Failure &failure) {
-        job_.group().fail(failure); // this worker is in no generation any more
+        drop_out(failure);
+        throw;
+    } catch (const std::bad_alloc &) {
+        drop_out(no_memory());
         throw;
     }
 }
 
-/// This worker is out of the job. The others lose it, and nobody may use what is half made here.
+/// This worker is out of the job. The others lose it at once, also if the program goes on, and nobody may use what is half
+/// made here.
 void Elastic::drop_out(const Failure &failure) {
+    job_.elastic_membership()->leave();
     if (job_.end_of_collectives()) return; // all have been told
     job_.leave_generation();
     job_.group().fail(failure);
@@ -173,13 +182,13 @@ bool Elastic::enter(const Generation &next) {
         // A GPU that has failed for good ends its worker's regroup. Another failure may come again each time.
         const bool too_often = failure.status() == MDIST_ERR_DEVICE && ++losses_ > job_.elastic().max_losses_per_commit;
         if (!is_loss(failure) || failure.reason() == "no_commit" || too_often) {
-            if (job_.generation() == next.number) drop_out(failure); // else there is no new group yet
+            drop_out(failure);
             throw;
         }
         log_info("elastic: generation ", next.number, " has failed while it was entered: ", failure.message());
         return false;
     } catch (const std::bad_alloc &) {
-        if (job_.generation() == next.number) drop_out(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        drop_out(no_memory());
         throw;
     }
 }
