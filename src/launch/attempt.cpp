@@ -165,8 +165,8 @@ std::string Attempt::resize(uint32_t wanted) {
         try {
             start_worker(places_[at]);
         } catch (const std::system_error &problem) {
-            return "rank " + std::to_string(places_[at].rank) + " cannot be started: " + problem.what() + ". The job has " +
-                   std::to_string(stay.size()) + " workers now";
+            return "rank " + std::to_string(places_[at].rank) + " cannot be started: " + problem.what() +
+                   ". The job has " + std::to_string(stay.size()) + " workers now";
         }
         stay.push_back(workers_.back().get());
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small training that the tests of elastic jobs disturb. It runs in a worker, and prints "begun" when the worker is in
-// the job, "lost: ..." for each loss, "on DEVICES" and "result HASH generation N workers N" at the end. Variables of the environment:
+// The small training that the tests of elastic jobs disturb. It runs in a worker, and prints "begun" when the worker is
+// in the job, "lost: ..." for each loss, "on DEVICES" and "result HASH generation N workers N" at the end. Variables of
+// the environment:
 //   TEST_STEPS       how many steps, 24 unless told
 //   TEST_DIE         "step 5 0": kills itself in step 5 of replica 0 (99: of any); also "save 6 0", "restore 0 0".
 //                    "hold 5 0": stops there, to be killed. "fail 6 4": lives, but cannot save replica 4's blob once.

@@ -158,8 +158,8 @@ Generation Elastic::next(uint64_t timeout_ns) {
     }
 }
 
-/// This worker is out of the job. The others lose it at once, also if the program goes on, and nobody may use what is half
-/// made here.
+/// This worker is out of the job. The others lose it at once, also if the program goes on, and nobody may use what is
+/// half made here.
 void Elastic::drop_out(const Failure &failure) {
     job_.elastic_membership()->leave();
     if (job_.end_of_collectives()) return; // all have been told
