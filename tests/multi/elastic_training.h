@@ -14,7 +14,7 @@
 //   TEST_GRADIENTS   sums by gradients instead of an all-reduce; "lent": in memory of the program
 //   TEST_OLD_HANDLES uses a group of an old generation after the first loss, and then prints "result refused"
 //   TEST_MIRRORED    has no state that belongs to one replica
-//   TEST_STAYS       waits to be killed after an mdist_regroup that failed
+//   TEST_STAYS       closes its output after an mdist_regroup that failed, and waits to be killed
 //   TEST_STRANGER    what a newcomer creates otherwise than the others: "blob", "shape" or "dataset"
 #pragma once
 

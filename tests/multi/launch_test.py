@@ -289,9 +289,9 @@ class End(Case):
         self.assertNotIn("rank 0 said", result.stderr)
 
     def test_who_does_not_follow_a_failure_is_ended(self):
-        result = launch("-n", "2", "--grace", "0.1", *shell('[ "$MDIST_RANK" = 0 ] && exit 3; exec sleep 1000'))
+        result = launch("-n", "2", "--grace", "3", *shell('[ "$MDIST_RANK" = 0 ] && exit 3; exec sleep 1000'))
         self.assertEnds(result, 3)
-        self.assertRegex(result.stderr, r"(?m)^ +1 .* killed by SIGTERM  \(after the launcher's SIG(TERM|KILL)\)$")
+        self.assertRegex(result.stderr, r"(?m)^ +1 .* killed by SIGTERM  \(after the launcher's SIGTERM\)$")
 
     def test_who_does_not_hear_sigterm_is_killed(self):
         # Rank 0 fails only once rank 1 ignores the signal.

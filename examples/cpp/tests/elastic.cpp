@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr uint64_t kStepsInAll = 60, kEvery = 10;
+constexpr uint64_t kElasticSteps = 60, kEvery = 10;
 
 uint64_t number_in(const char *name, uint64_t otherwise) {
     const char *const text = std::getenv(name);
@@ -28,7 +28,7 @@ struct Training {
     mdist::Dataset rows = mdist::Dataset::range(0, 100).shuffle(100, 5).repeat().batch(8).distribute(strategy);
     mdist::Iterator iterator = rows.iterator();
     std::vector<mdist::Tensor> looked_at; // before regroups
-    uint64_t at = 0, deadly = number_in("TEST_KILL", kStepsInAll), most = number_in("MDIST_ELASTIC_MAX_WORKERS", 0);
+    uint64_t at = 0, deadly = number_in("TEST_KILL", kElasticSteps), most = number_in("MDIST_ELASTIC_MAX_WORKERS", 0);
     uint32_t generation = 1;
 
     Training() {
@@ -76,7 +76,7 @@ struct Training {
 
     // Whether to regroup.
     bool go_on() try {
-        if (at == kStepsInAll) return elastic.membership_changed(); // regrouped after the last step
+        if (at == kElasticSteps) return elastic.membership_changed(); // regrouped after the last step
         const auto batch = iterator.next();
         strategy.run([&](mdist::Replica &replica) { step(replica); }, *batch);
         if (++at % kEvery != 0) return false;
@@ -92,7 +92,7 @@ struct Training {
 
 void elastic_training() {
     Training training;
-    for (bool regroup = training.elastic.is_joining(); regroup || training.at < kStepsInAll;) {
+    for (bool regroup = training.elastic.is_joining(); regroup || training.at < kElasticSteps;) {
         if (regroup) training.regroup();
         regroup = training.go_on();
     }
