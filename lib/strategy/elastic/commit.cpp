@@ -34,7 +34,7 @@ void Elastic::begin_with_first_run() {
             keep({0, job_.generation()}, 0, 0);
         } catch (...) { // also if the function of the program ends its thread
             if (!job_.end_of_collectives()) begin_with_first_run();
-            throw;
+            rethrow();
         }
     });
 }
