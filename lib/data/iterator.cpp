@@ -136,9 +136,9 @@ bool Iterator::rewind(const IteratorState &state) {
 }
 
 /// It only frees memory, so nothing is lost if another call is under way.
-void Iterator::forget_before_position() {
+void Iterator::forget_before(uint64_t taken) {
     if (busy_.exchange(true, std::memory_order_acquire)) return;
-    if (run_.kept) run_.kept->forget_before(run_.taken); // each step takes at least one element of the source
+    if (run_.kept) run_.kept->forget_before(taken); // each step takes at least one element of the source
     busy_.store(false, std::memory_order_release);
 }
 

@@ -47,8 +47,8 @@ class Iterator {
     /// Goes back to a position of this iteration, if what was kept permits that. Else returns false; Restoring then
     /// makes a new iteration. The dataset may be dealt out in another way than before. The source is not read.
     bool rewind(const IteratorState &state);
-    /// Gives up what is kept of elements before the position. Nobody goes back further.
-    void forget_before_position();
+    /// Gives up what is kept of elements before a position of this iteration. Nobody goes back further.
+    void forget_before(uint64_t taken);
 
   private:
     friend class Restoring;

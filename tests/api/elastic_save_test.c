@@ -17,6 +17,8 @@ static uint32_t saved[REPLICAS]; // how often, by replica
 static int destroys;             // whether the next save destroys the strategy
 static int ends;                 // whether the next save ends its thread
 static int reads;                // whether the next save begins to read the next element
+static int reads_on;             // whether the next save reads the next element
+static uint32_t filtered;        // how many elements a filter has seen
 static mdist_iterator_t *iterator;
 static pthread_t reader;
 static atomic_int held; // whether a filter holds back its element
@@ -37,6 +39,7 @@ static void *read_element(void *unused) {
 static int32_t hold_back(const mdist_tensor_t *number, size_t count, int32_t *keep, void *user_data) {
     (void)number, (void)count, (void)user_data;
     *keep = 1;
+    ++filtered;
     while (atomic_load(&holds)) {
         atomic_store(&held, 1);
         sched_yield();
@@ -53,6 +56,10 @@ static int32_t save(uint32_t replica_id, void *to, size_t bytes, void *user_data
         atomic_store(&holds, 1);
         if (pthread_create(&reader, NULL, read_element, NULL) != 0) return 1;
         while (!atomic_load(&held)) sched_yield();
+    }
+    if (reads_on) {
+        reads_on = 0;
+        if (pthread_create(&reader, NULL, read_element, NULL) != 0 || pthread_join(reader, NULL) != 0) return 1;
     }
     if (ends) {
         ends = 0;
@@ -186,19 +193,27 @@ static void a_commit_under_way_ends_if_save_destroys_the_strategy(void **state) 
     FAILS(MDIST_ERR_BAD_HANDLE, commit(&error));
 }
 
+/// Makes an iterator over elements that go through hold_back(), and reads the first.
+static void begin_reading(void) {
+    mdist_error_t *error = NULL;
+    mdist_dataset_t *range, *kept, *batches, *dealt;
+    OK(mdist_dataset_range(0, 100, 1, &range, &error));
+    OK(mdist_dataset_filter(range, hold_back, NULL, NULL, &kept, &error));
+    OK(mdist_dataset_batch(kept, REPLICAS, 0, &batches, &error));
+    OK(mdist_distribute_dataset(strategy, batches, &dealt, NULL, &error));
+    OK(mdist_iterator_create(dealt, &iterator, &error));
+    mdist_dataset_destroy(dealt);
+    mdist_dataset_destroy(batches);
+    mdist_dataset_destroy(kept);
+    mdist_dataset_destroy(range);
+    assert_non_null(read_element(NULL));
+}
+
 /// An element is being read, in a function that ends after the commit. The commit waits for neither.
 static void a_commit_waits_for_no_reading(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
-    mdist_dataset_t *range, *filtered, *batches, *dealt;
-    OK(mdist_dataset_range(0, 100, 1, &range, &error));
-    OK(mdist_dataset_filter(range, hold_back, NULL, NULL, &filtered, &error));
-    OK(mdist_dataset_batch(filtered, REPLICAS, 0, &batches, &error));
-    OK(mdist_distribute_dataset(strategy, batches, &dealt, NULL, &error));
-    OK(mdist_iterator_create(dealt, &iterator, &error));
-    mdist_value_t *element;
-    OK(mdist_iterator_next(iterator, &element, 1, &error));
-    mdist_value_destroy(element);
+    begin_reading();
     OK(run(&error));
     reads = 1;
     OK(commit(&error));
@@ -208,8 +223,25 @@ static void a_commit_waits_for_no_reading(void **state) {
     assert_non_null(read);
     OK(commit(&error));
     mdist_iterator_destroy(iterator);
-    mdist_dataset_t *const datasets[] = {range, filtered, batches, dealt};
-    for (size_t i = 0; i < 4; ++i) mdist_dataset_destroy(datasets[i]);
+}
+
+/// An element is read while a commit is made, behind the position that is committed. A regroup goes back to that
+/// position without reading the source again.
+static void what_is_read_during_a_commit_is_kept(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    begin_reading();
+    OK(run(&error));
+    reads_on = 1;
+    OK(commit(&error));
+    assert_int_equal(reads_on, 0);
+    const uint32_t before = filtered;
+    OK(mdist_regroup(strategy, NULL, NULL, &error));
+    assert_non_null(read_element(NULL));
+    assert_int_equal(filtered, before);
+    assert_non_null(read_element(NULL));
+    assert_int_equal(filtered, before + REPLICAS);
+    mdist_iterator_destroy(iterator);
 }
 
 int main(void) {
@@ -228,6 +260,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_second_run_saves_if_the_thread_of_the_first_ends_in_save, begin, end),
         cmocka_unit_test_setup_teardown(the_first_run_is_refused_if_save_destroys_the_strategy, begin, end),
         cmocka_unit_test_setup_teardown(a_commit_waits_for_no_reading, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_read_during_a_commit_is_kept, begin, end),
         cmocka_unit_test_setup_teardown(a_commit_under_way_ends_if_save_destroys_the_strategy, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

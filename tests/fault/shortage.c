@@ -11,13 +11,16 @@
 
 static atomic_int active;
 static ShortOf short_of;
-static int for_ever;
+static int for_ever, only_here;
 static uint64_t fails_at;
 static atomic_uint_fast64_t requests, failures;
+static _Thread_local int here; // whether this thread has started a shortage
 static _Thread_local int exempt; // calls out of a sanitizer's own interceptors
 
 void shortage_start(ShortOf what, uint64_t nth, int for_good) {
-    short_of = what;
+    short_of = what == SHORT_OF_MEMORY_HERE ? SHORT_OF_MEMORY : what;
+    only_here = what == SHORT_OF_MEMORY_HERE;
+    here = 1;
     fails_at = nth;
     for_ever = for_good;
     atomic_store(&requests, 0);
@@ -31,7 +34,7 @@ uint64_t shortage_stop(void) {
 }
 
 static int refused(ShortOf what) {
-    if (!atomic_load(&active) || short_of != what || exempt != 0) return 0;
+    if (!atomic_load(&active) || short_of != what || exempt != 0 || (only_here && !here)) return 0;
     const uint64_t number = atomic_fetch_add(&requests, 1) + 1;
     if (number != fails_at && !(for_ever && number > fails_at)) return 0;
     atomic_fetch_add(&failures, 1);

@@ -2,13 +2,17 @@
 // Shortage: makes the library's n-th request for memory, or for a thread, fail. The test's own definitions of malloc's
 // family and of pthread_create come before the C library's, for the shared library too.
 //
-// Requests are counted on all threads while a shortage is on. One that fails is the n-th alone, or with `for_good` all
+// Requests are counted on all threads while a shortage is on, or on one. One that fails is the n-th alone, or with `for_good` all
 // from the n-th on. Start and stop it from one thread, outside of any library call.
 #pragma once
 
 #include <stdint.h>
 
-typedef enum ShortOf { SHORT_OF_MEMORY, SHORT_OF_THREADS } ShortOf;
+typedef enum ShortOf {
+    SHORT_OF_MEMORY,
+    SHORT_OF_MEMORY_HERE, // on the thread that starts the shortage; others get all
+    SHORT_OF_THREADS
+} ShortOf;
 
 /// The `nth` request from now on fails, counted from 1.
 void shortage_start(ShortOf what, uint64_t nth, int for_good);

@@ -62,10 +62,10 @@ void Elastic::send_parts(Workers &others, const Call &call, KeptCommit &made, ui
         if (worker != self) Shipment::unpack({received[worker].data(), received[worker].size()}, worker, made);
 }
 
-/// Nobody goes back beyond the only commit.
+/// Nobody goes back beyond the last commit. Iterators may be past its positions: other threads read meanwhile.
 void Elastic::forget_input(const State &state) const {
-    if (commits_.back().id.number == 0) return; // iterators may be past its positions
-    for (const auto &iterator : state.iterators) iterator->forget_before_position();
+    const std::vector<uint64_t> &taken = commits_.back().taken;
+    for (std::size_t i = 0; i < taken.size(); ++i) state.iterators[i]->forget_before(taken[i]);
 }
 
 /// Runs a part of a commit that may fail on this worker alone. Keeps the first failure.

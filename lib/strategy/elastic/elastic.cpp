@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace mdist {
@@ -25,17 +26,17 @@ std::vector<std::shared_ptr<Object>> living(const std::vector<std::weak_ptr<Obje
     return out;
 }
 
-/// "" for an iterator that was closed. `begins`: its first position, wherever it is now.
-std::string position_of(Iterator &iterator, bool begins) {
+/// Nothing for an iterator that was closed. `begins`: its first position, wherever it is now.
+std::optional<IteratorState> position_of(Iterator &iterator, bool begins) {
     try {
         IteratorState state = iterator.state();
         if (begins) {
             state.taken = 0;
             state.layout = iterator.dataset().layout(0);
         }
-        return encode_iterator_state(state);
+        return state;
     } catch (const Failure &failure) {
-        if (failure.reason() == "closed") return "";
+        if (failure.reason() == "closed") return std::nullopt;
         throw;
     }
 }
@@ -128,9 +129,11 @@ std::string Elastic::part_of(const State &state, uint32_t local) const {
 
 void Elastic::copy(const State &state, bool begins, KeptCommit &into) const {
     std::string positions;
+    into.taken.clear();
     for (const auto &iterator : state.iterators) {
-        const std::string position = position_of(*iterator, begins);
-        positions += PayloadWriter().text(position).take();
+        const std::optional<IteratorState> position = position_of(*iterator, begins);
+        positions += PayloadWriter().text(position ? encode_iterator_state(*position) : "").take();
+        into.taken.push_back(position ? position->taken : 0);
     }
     std::size_t bytes = positions.size();
     for (const auto &variable : state.mirrored) bytes += variable->copy(0).bytes();

@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mdist {
 
@@ -18,6 +19,7 @@ struct KeptCommit {
     bool marked = false;
     uint64_t step = 0; // of the program
     std::string shared;
+    std::vector<uint64_t> taken; // by iterator: the elements before its position; not sent
     bool has_parts = false; // else nothing belongs to one replica
     std::map<uint32_t, std::string> parts;
 

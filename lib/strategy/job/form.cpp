@@ -64,7 +64,8 @@ Job::Job(const Config &config)
                      config.text("communication.checksum") != "none", config.duration_ns("communication.join_timeout"),
                      !elastic_.on()},
       spans_(Spans::even(1, local_replica_count())) {
-    meeting_.emplace(std::max(local_replica_count(), 1u), config.duration_ns("communication.timeout"));
+    meeting_ = std::make_unique<MeetingPlace>(std::max(local_replica_count(), 1u),
+                                              config.duration_ns("communication.timeout"));
     try {
         if (elastic_.on()) {
             join_elastic(config);

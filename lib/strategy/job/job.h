@@ -251,7 +251,7 @@ class Job : public std::enable_shared_from_this<Job> {
     uint32_t worker_ = 0;
     Spans spans_;
     mutable std::mutex meeting_mutex_; // held while another thread uses meeting_, or it is made anew
-    std::optional<MeetingPlace> meeting_;
+    std::unique_ptr<MeetingPlace> meeting_;
     EventCount changes_;
     std::shared_ptr<MemorySource> memory_;
     std::vector<std::string> device_names_; // of an in-graph job, by replica id
