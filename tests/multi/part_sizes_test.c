@@ -102,11 +102,38 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
+/// Parts of reduce-scatters move on to the next replica every other round: all call the same, but with other parts than
+/// they remember, and then with those.
+static int32_t step_of_moving_parts(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    enum { kSteps = 3 };
+    static const size_t units[kSteps] = {1, 90, 600};
+    const uint32_t id = mdist_replica_id(replica);
+    for (uint32_t round = 0; round < kRounds; ++round) {
+        const size_t unit = units[round / 2 % kSteps];
+        size_t begin = 0, length = 0;
+        for (uint32_t r = 0; r < replicas; ++r) {
+            if (r == id) begin = length;
+            length += (r + round / 2) % replicas * unit;
+        }
+        const Memory memory = fill(id, round, length);
+        const mdist_buffer_t all = floats(memory.from, length);
+        const mdist_buffer_t own = floats(memory.to, (id + round / 2) % replicas * unit);
+        GIVES(MDIST_OK, mdist_reduce_scatter(replica, MDIST_SUM, &all, &own, 1, NULL, &error));
+        for (size_t i = 0; i < own.elements; ++i) REQUIRE(memory.to[i] == sum_of_all(round, begin + i));
+        for (size_t i = own.elements; i < length; ++i) REQUIRE(memory.to[i] == -1);
+        free(memory.from);
+        free(memory.to);
+    }
+    return 0;
+}
+
 static void changing_sizes(void) {
     mdist_strategy_t *strategy = join();
     replicas = mdist_strategy_replica_count(strategy);
     REQUIRE(replicas <= kMostReplicas);
     GIVES(MDIST_OK, mdist_run(strategy, step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, step_of_moving_parts, NULL, NULL, 0, NULL, 0, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -124,6 +151,7 @@ static void sizes_may_change_from_call_to_call(void **unused) {
     check(4, "cpu*1", sockets);
     check(5, "cpu*1|cpu*3|cpu*1|cpu*2|cpu*1", sockets);
     check(7, "cpu*1", sockets);
+    check(8, "cpu*1|cpu*1|cpu*1|cpu*3|cpu*1|cpu*2|cpu*1|cpu*1", sockets);
     check(4, "cpu*1", NULL);
 }
 

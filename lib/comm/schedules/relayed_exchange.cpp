@@ -13,86 +13,86 @@ namespace mdist {
 
 RelayedExchange::RelayedExchange(Link &link, const OperationHeader &mine, const JoinPlan &plan,
                                  const SmallExchange::Bytes &payload, uint32_t giver, Scratch &scratch)
-    : JoinRounds(link, mine, plan), giver_(giver), payloads_(link.parties()), own_(plan.rounds()), others_(messages()) {
+    : JoinRounds(link, mine, plan),
+      giver_(giver),
+      payloads_(link.parties()),
+      come_(messages()),
+      memory_(scratch.take(most_bytes(0, link.parties()))),
+      begin_(memory_ + most_bytes(0, link.self())) { // lower blocks' messages will stand in front
     payloads_[link.self()] = payload;
-    lay_out(scratch);
-    if (gives(0)) write_block(0);
+    const Length length = payload.bytes;
+    std::memcpy(begin_, &length, sizeof length);
+    if (length != 0) std::memcpy(begin_ + sizeof length, payload.data, length);
+    end_ = begin_ + sizeof length + round_up(payload.bytes, kAlignment);
     start();
 }
 
-void RelayedExchange::lay_out(Scratch &scratch) {
-    std::size_t total = 0;
-    const auto each_message = [&](auto use) {
-        for (uint32_t round = 0; round < rounds(); ++round) {
-            if (gives(round)) use(own_[round], most_bytes(round, own_block(round)));
-            for (uint32_t i = 0; i < part(round).from.count; ++i)
-                use(others_[number(round, i)], most_bytes(round, other_block(round, i)));
-        }
-    };
-    each_message([&](const Block &, std::size_t bytes) { total += bytes; });
-    char *memory = scratch.take(total);
-    each_message([&](Block &message, std::size_t bytes) { message.data = std::exchange(memory, memory + bytes); });
-}
-
-/// The largest size of a block's message.
-std::size_t RelayedExchange::most_bytes(uint32_t round, uint32_t block) const {
-    const uint32_t begin = plan().begin(round, block), end = plan().end(round, block), all = link().parties();
-    const std::size_t workers = end - begin;
-    const std::size_t payloads = giver_ == kEveryone               ? workers * round_up(most(all), kAlignment)
-                                 : begin <= giver_ && giver_ < end ? round_up(most_of_one(all), kAlignment)
-                                                                   : 0;
-    return workers * sizeof(Length) + payloads;
-}
-
-/// Writes the message of the own block.
-void RelayedExchange::write_block(uint32_t round) {
-    const uint32_t begin = plan().begin(round, own_block(round)), end = plan().end(round, own_block(round));
-    Block &message = own_[round];
-    char *length = message.data, *to = length + (end - begin) * sizeof(Length);
-    for (uint32_t worker = begin; worker < end; ++worker, length += sizeof(Length)) {
-        const Length own = payloads_[worker].bytes;
-        std::memcpy(length, &own, sizeof own);
-        if (own != 0) std::memcpy(to, payloads_[worker].data, own);
-        to += round_up(own, kAlignment);
-    }
-    message.bytes = static_cast<std::size_t>(to - message.data);
+/// The largest message of the workers from `begin` to `end` - 1.
+std::size_t RelayedExchange::most_bytes(uint32_t begin, uint32_t end) const {
+    const uint32_t all = link().parties();
+    const std::size_t lengths = (end - begin) * sizeof(Length);
+    if (giver_ == kEveryone) return lengths + (end - begin) * most(all);
+    return lengths + (begin <= giver_ && giver_ < end ? most_of_one(all) : 0);
 }
 
 char *RelayedExchange::room(uint32_t round, uint32_t index, uint64_t bytes) {
     const uint32_t block = other_block(round, index);
-    const uint64_t least = (plan().end(round, block) - plan().begin(round, block)) * sizeof(Length);
-    const uint64_t most = most_bytes(round, block);
-    if (bytes < least || bytes > most)
-        throw bad_message(link().rank(part(round).from[index]),
-                          text("an operation with a payload of ", bytes, " bytes instead of ", least, " to ", most));
-    Block &message = others_[number(round, index)];
-    message.bytes = bytes;
-    return message.data;
-}
-
-/// Finds the payloads in another block's message. What mates get at last has this worker's own, too.
-void RelayedExchange::read_block(uint32_t round, uint32_t index) {
-    const uint32_t block = other_block(round, index);
     const uint32_t begin = plan().begin(round, block), end = plan().end(round, block);
-    const Block &message = others_[number(round, index)];
-    std::size_t at = (end - begin) * sizeof(Length);
-    for (uint32_t worker = begin; worker < end; ++worker) {
-        Length length = 0;
-        std::memcpy(&length, message.data + (worker - begin) * sizeof length, sizeof length);
-        if (length > message.bytes - at)
-            throw bad_message(link().rank(part(round).from[index]),
-                              text("a payload of ", length, " bytes where ", message.bytes - at, " are left"));
-        if (worker != link().self()) payloads_[worker] = {message.data + at, length};
-        at = std::min(at + round_up(length, kAlignment), message.bytes);
-    }
+    const uint64_t least = (end - begin) * sizeof(Length), most = most_bytes(begin, end);
+    if (bytes < least || bytes > most || bytes % kAlignment != 0)
+        throw bad_message(link().rank(part(round).from[index]),
+                          text("an operation with a payload of ", bytes, " bytes instead of ", least, " to ", most,
+                               ", a multiple of ", kAlignment));
+    come_[number(round, index)] = bytes;
+    return place(round, index);
 }
 
+/// Where a message of another block is received. Mates' messages come together, so it is not known yet how long those
+/// in front are. What mates get at last has this worker's own, too.
+char *RelayedExchange::place(uint32_t round, uint32_t index) const {
+    const uint32_t block = other_block(round, index), own = own_block(round);
+    if (block == own) return memory_;
+    if (block < own) return begin_ - come_[number(round, index)];
+    return end_ + most_bytes(plan().end(round, own), plan().begin(round, block));
+}
+
+/// Puts the messages that have come beside the own one.
 void RelayedExchange::join(uint32_t round) {
-    for (uint32_t i = 0; i < part(round).from.count; ++i) read_block(round, i);
+    char *begin = begin_, *end = end_;
+    for (uint32_t i = 0; i < part(round).from.count; ++i) {
+        const uint32_t block = other_block(round, i), own = own_block(round);
+        const std::size_t bytes = come_[number(round, i)];
+        char *at = place(round, i);
+        if (block < own) begin = at;
+        if (block > own) {
+            if (at != end) std::memmove(end, at, bytes);
+            at = std::exchange(end, end + bytes);
+        }
+        read(round, i, at);
+    }
+    begin_ = begin, end_ = end;
     const uint32_t next = round + 1;
-    if (next == rounds() || !gives(next)) return;
-    write_block(next);
-    give(next);
+    if (next < rounds() && gives(next)) give(next);
+}
+
+/// Finds the payloads in another block's message.
+void RelayedExchange::read(uint32_t round, uint32_t index, const char *from) {
+    const uint32_t block = other_block(round, index), worker_behind = plan().end(round, block);
+    const char *at = from, *const end = from + come_[number(round, index)];
+    for (uint32_t worker = plan().begin(round, block); worker < worker_behind; ++worker) {
+        // What is left is at least the lengths of those that are left.
+        const auto left = static_cast<std::size_t>(end - at);
+        Length length = left;
+        if (left >= sizeof length) std::memcpy(&length, at, sizeof length);
+        if (left < sizeof length || length > left - sizeof length)
+            throw bad_message(link().rank(part(round).from[index]),
+                              text("a payload of ", length, " bytes where ", left, " are left for it and its length"));
+        at += sizeof length;
+        if (worker != link().self()) payloads_[worker] = {at, length};
+        at += round_up(length, Length{kAlignment});
+    }
+    if (at != end)
+        throw bad_message(link().rank(part(round).from[index]), text(end - at, " bytes behind its payloads"));
 }
 
 } // namespace mdist

@@ -3,8 +3,9 @@
 // by relays: blocks of workers join (join_rounds.h). So it takes log2(n) trips of one message, where a
 // SmallExchange takes one trip of n - 1. The bytes are as many.
 //
-// A message holds the payloads of a block of workers: the length of each, then the bytes of all, each at a multiple of
-// 8 bytes.
+// A message holds the payloads of a block of workers, one after another: the length of each, then its bytes, filled up
+// to a multiple of 8. So what two blocks have together is their messages, end to end. A block's message is received
+// beside that of the own block, and both are given from there.
 #pragma once
 
 #include "comm/schedules/join_rounds.h"
@@ -24,8 +25,8 @@ class RelayedExchange final : public JoinRounds {
   public:
     static constexpr std::size_t kAlignment = sizeof(Length);
 
-    /// The largest message: with more bytes, fewer messages do not pay for relaying (docs/performance/sockets.md).
-    static constexpr std::size_t kMessageLimit = 73728;
+    /// The largest message. No peer can make this worker allocate more.
+    static constexpr std::size_t kMessageLimit = 589824;
     /// The largest payload of a worker.
     static std::size_t most(uint32_t workers) {
         const std::size_t each = kMessageLimit / workers / kAlignment * kAlignment;
@@ -37,11 +38,11 @@ class RelayedExchange final : public JoinRounds {
         const std::size_t lengths = workers * sizeof(Length);
         return kMessageLimit - std::min(lengths, kMessageLimit);
     }
-    static constexpr uint32_t kEveryone = UINT32_MAX;
+    static constexpr uint32_t kEveryone = UINT32_MAX, kNobody = UINT32_MAX - 1;
 
     /// `plan` joins two by two. `payload` has at most most() bytes, which may differ between workers. If all know that
-    /// only one of them has any, `giver` names it, and it has most_of_one() at most. The payload must outlive this.
-    /// What the others give lies in `scratch`.
+    /// only one of them has any, or nobody, `giver` names it, and it has most_of_one() at most. The payload must
+    /// outlive this. What the others give lies in `scratch`.
     RelayedExchange(Link &link, const OperationHeader &mine, const JoinPlan &plan, const SmallExchange::Bytes &payload,
                     uint32_t giver, Scratch &scratch);
 
@@ -50,23 +51,18 @@ class RelayedExchange final : public JoinRounds {
     std::size_t payload_bytes(uint32_t worker) const { return payloads_[worker].bytes; }
 
   private:
-    struct Block {
-        char *data = nullptr;
-        std::size_t bytes = 0;
-    };
-
-    Message message(uint32_t round, uint32_t) const override { return {own_[round].data, own_[round].bytes}; }
+    Message message(uint32_t, uint32_t) const override { return {begin_, static_cast<std::size_t>(end_ - begin_)}; }
     char *room(uint32_t round, uint32_t index, uint64_t bytes) override;
     void join(uint32_t round) override;
-    void lay_out(Scratch &scratch);
-    std::size_t most_bytes(uint32_t round, uint32_t block) const;
-    void write_block(uint32_t round);
-    void read_block(uint32_t round, uint32_t index);
+    std::size_t most_bytes(uint32_t begin, uint32_t end) const;
+    char *place(uint32_t round, uint32_t index) const;
+    void read(uint32_t round, uint32_t index, const char *from);
 
     const uint32_t giver_;
     std::vector<SmallExchange::Bytes> payloads_; // by worker
-    std::vector<Block> own_;                     // by round: the own block's message, if it is given
-    std::vector<Block> others_;                  // by number: those that come
+    std::vector<std::size_t> come_;              // by number: the bytes of another block's message
+    char *memory_;                               // has room for the message of all workers
+    char *begin_, *end_;                         // the own block's message
 };
 
 } // namespace mdist

@@ -6,6 +6,7 @@
 #include "comm/plan/plan.h"
 #include "comm/schedules/all_reduce.h"
 #include "comm/schedules/transfer.h"
+#include "comm/workers/halved_sum.h"
 #include "comm/workers/known_lengths.h"
 #include "comm/workers/operation.h"
 #include "comm/workers/small_parts.h"
@@ -16,7 +17,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -39,21 +39,6 @@ bool needs_others_lengths(Pattern pattern) {
 /// Whether the bytes follow the payload as messages of their own.
 bool sends_behind(Pattern pattern) {
     return !sums_parts(pattern) && !needs_others_lengths(pattern);
-}
-
-/// The rows of the sums, by buffer. Each worker gets its part of the results.
-std::vector<ReduceRow> rows_of_parts(const Collective &asked, const Lengths &lengths) {
-    const std::size_t replicas = asked.workers.replica_count();
-    std::vector<std::vector<uint64_t>> parts(asked.call().buffer_count, std::vector<uint64_t>(replicas + 1));
-    Plan(asked.call(), lengths).each_move_of(asked.span(), [&](const Move &move) {
-        parts[move.buffer][move.to + 1] = move.elements;
-    });
-    std::vector<ReduceRow> rows;
-    for (std::size_t b = 0; b < parts.size(); ++b) {
-        std::partial_sum(parts[b].begin(), parts[b].end(), parts[b].begin());
-        rows.emplace_back(asked.calls, b, parts[b], asked.workers.cut(), asked.workers.self());
-    }
-    return rows;
 }
 
 class Carrying {
@@ -220,6 +205,7 @@ class Carrying {
                                                  ToldLengths::width(asked_.call()), asked_.workers.layout());
         check_told(*lengths_, asked_);
         if (needs_others_lengths(pattern_)) remember();
+        remember_tables(asked_, tables);
         remember_whether_small(asked_, *lengths_);
     }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "comm/call/reduce_row.h"
+#include "comm/plan/lengths.h"
 #include "comm/workers/worker_group.h"
 
 #include <vector>
@@ -29,6 +30,9 @@ struct Collective {
 bool shares(const WorkerGroup &workers, const Call &call);
 /// Makes the Collective, with the rows if it is an all-reduce that does not.
 Collective collective_of(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns);
+
+/// The rows of the sums, by buffer. Each worker gets its part of the results.
+std::vector<ReduceRow> rows_of_parts(const Collective &asked, const Lengths &lengths);
 
 /// Copies local replica 0's outputs to the outputs of this worker's other replicas.
 void spread(const Collective &collective);

@@ -11,6 +11,16 @@ namespace mdist {
 WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, std::size_t payload_bytes, uint64_t timeout_ns)
     : workers_(workers), timeout_ns_(timeout_ns), header_(OperationHeader::of(call, workers.enter(), payload_bytes)) {}
 
+WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, uint64_t timeout_ns)
+    : WorkerOperation(workers, call, 0, timeout_ns) {
+    come();
+    drive([&]() -> Schedule & {
+        if (!workers.relays()) return messages_.emplace(link(), header_, nullptr);
+        return relayed_.emplace(link(), header_, workers.two_by_two(), SmallExchange::Bytes(), RelayedExchange::kNobody,
+                                scratch());
+    });
+}
+
 WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const void *payload, std::size_t payload_bytes,
                                  uint64_t timeout_ns)
     : WorkerOperation(workers, call, payload_bytes, timeout_ns) {
@@ -31,6 +41,14 @@ WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const S
     : WorkerOperation(workers, call, 0, timeout_ns) {
     drive([&]() -> Schedule & {
         return relayed_.emplace(link(), header_, workers.two_by_two(), relayed, giver, scratch());
+    });
+}
+
+WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const std::vector<ReduceRow> &rows,
+                                 const Blobs &expected, const std::vector<char> &own_table, uint64_t timeout_ns)
+    : WorkerOperation(workers, call, 0, timeout_ns) {
+    drive([&]() -> Schedule & {
+        return halving_.emplace(link(), header_, workers.two_by_two(), rows, expected, own_table, scratch());
     });
 }
 
@@ -102,7 +120,7 @@ uint64_t WorkerOperation::check(Wait &wait) const {
     if (workers_.membership().failed())
         if (std::optional<Failure> cause = workers_.membership().failure()) throw *cause;
     const ShmGroup *const shared = workers_.shared();
-    if (shared != nullptr && !relayed_ && !small_) shared->require_same();
+    if (shared != nullptr && rounds() == nullptr) shared->require_same();
     const uint64_t now_ns = monotonic_clock().now_ns();
     if (wait.begin_ns == 0) wait.begin(now_ns);
     const uint64_t waited_ns = now_ns - wait.begin_ns;
@@ -126,6 +144,7 @@ bool WorkerOperation::has_come(uint32_t worker) const {
 /// The schedule in which not every worker tells this one that it has come; nullptr if every worker does.
 const JoinRounds *WorkerOperation::rounds() const {
     if (small_) return &*small_;
+    if (halving_) return &*halving_;
     return relayed_ ? &*relayed_ : nullptr;
 }
 

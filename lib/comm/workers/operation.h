@@ -7,6 +7,7 @@
 #pragma once
 
 #include "comm/call/operation_header.h"
+#include "comm/schedules/halving_sum.h"
 #include "comm/schedules/relayed_exchange.h"
 #include "comm/schedules/small_all_reduce.h"
 #include "comm/schedules/small_exchange.h"
@@ -20,6 +21,9 @@ namespace mdist {
 
 class WorkerOperation {
   public:
+    /// Only the header travels, by relays if those are fewer messages.
+    WorkerOperation(WorkerGroup &workers, const Call &call, uint64_t timeout_ns);
+
     /// `payload` travels with the header. Each worker may send its own number of bytes, up to
     /// SmallExchange::kPayloadLimit.
     WorkerOperation(WorkerGroup &workers, const Call &call, const void *payload, std::size_t payload_bytes,
@@ -34,6 +38,12 @@ class WorkerOperation {
     /// if only worker `giver` has one. What the others sent lies in scratch().
     WorkerOperation(WorkerGroup &workers, const Call &call, const SmallExchange::Bytes &relayed, uint64_t timeout_ns,
                     uint32_t giver = RelayedExchange::kEveryone);
+
+    /// A reduce-scatter by halving, up to HalvingSum::finish(). `rows`, `expected` and `own_table` are those of
+    /// HalvingSum. The first two must outlive the operation.
+    WorkerOperation(WorkerGroup &workers, const Call &call, const std::vector<ReduceRow> &rows, const Blobs &expected,
+                    const std::vector<char> &own_table, uint64_t timeout_ns);
+    HalvingSum &halving() { return *halving_; }
 
     /// All-reduces among workers that all share memory (Workers::all_share); needs no schedule.
     static void all_reduce_shared(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns);
@@ -95,6 +105,7 @@ class WorkerOperation {
     std::optional<SmallExchange> messages_;
     std::optional<SmallAllReduce> small_;
     std::optional<RelayedExchange> relayed_;
+    std::optional<HalvingSum> halving_;
 };
 
 } // namespace mdist

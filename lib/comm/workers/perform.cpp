@@ -22,7 +22,7 @@ void perform_plan(const Collective &asked) {
         return send_by_plan(asked, told.lengths(), told.operation());
     }
     const CallLengths lengths(Calls(asked.calls, 0, asked.workers.replica_count())); // one call stands for all
-    WorkerOperation operation(asked.workers, asked.call(), nullptr, 0, asked.timeout_ns);
+    WorkerOperation operation(asked.workers, asked.call(), asked.timeout_ns);
     send_by_plan(asked, lengths, operation);
 }
 

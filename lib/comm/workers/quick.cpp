@@ -7,6 +7,7 @@
 #include "comm/schedules/broadcast.h"
 #include "comm/schedules/rails.h"
 #include "comm/workers/carried.h"
+#include "comm/workers/halved_sum.h"
 #include "comm/workers/operation.h"
 #include "comm/workers/small_parts.h"
 #include "util/text.h"
@@ -61,11 +62,11 @@ bool is_small_all_reduce(const Collective &asked) {
 /// replicas all workers speak, so those of one host would send the same bytes to another host several times: it takes
 /// the rails.
 bool is_medium_all_reduce(const Collective &asked) {
-    constexpr std::size_t kMost = 262144;
+    constexpr std::size_t kMost = 262144, kMostByHosts = 196608; // docs/performance/hosts.md, "Medium all-reduce"
     if (!is_all_reduce_by_links(asked)) return false;
     const JoinPlan &plan = asked.workers.at_once();
     if (asked.workers.per_host() > 1 && !plan.by_hosts()) return false;
-    return partial_bytes(asked, plan) * plan.most_partials() <= kMost;
+    return partial_bytes(asked, plan) * plan.most_partials() <= (plan.by_hosts() ? kMostByHosts : kMost);
 }
 
 void all_reduce_with_headers(const Collective &asked, const JoinPlan &plan) {
@@ -73,7 +74,7 @@ void all_reduce_with_headers(const Collective &asked, const JoinPlan &plan) {
 }
 
 void along_rails(const Collective &asked) {
-    WorkerOperation operation(asked.workers, asked.call(), nullptr, 0, asked.timeout_ns);
+    WorkerOperation operation(asked.workers, asked.call(), asked.timeout_ns);
     for (const ReduceRow &row : asked.rows)
         if (row.elements() != 0)
             operation.run<Rails>(operation.tag(), row, asked.workers.per_host(), operation.scratch());
@@ -90,8 +91,11 @@ std::size_t broadcast_bytes(const Call &call) {
     return bytes;
 }
 
+/// By relays, more bytes pay: each worker sends them once at a time.
 bool is_small_broadcast(const Collective &asked) {
-    return is_broadcast(asked) && broadcast_bytes(asked.call()) <= SmallExchange::kPayloadLimit;
+    constexpr std::size_t kMostByRelays = 262144;
+    return is_broadcast(asked) &&
+           broadcast_bytes(asked.call()) <= (asked.workers.relays() ? kMostByRelays : SmallExchange::kPayloadLimit);
 }
 
 /// Copies the data to all local replicas. `from` holds the bytes of all buffers, one after another.
@@ -126,7 +130,7 @@ void broadcast_with_headers(const Collective &asked) {
 void broadcast_by_relays(const Collective &asked) {
     const Call &call = asked.call();
     const uint32_t root = asked.workers.spans().worker_of(call.root);
-    WorkerOperation operation(asked.workers, call, nullptr, 0, asked.timeout_ns);
+    WorkerOperation operation(asked.workers, call, asked.timeout_ns);
     std::vector<Broadcast::Range> ranges;
     for (std::size_t b = 0; b < call.buffer_count; ++b) {
         const mdist_buffer_t &output = call.outputs[b];
@@ -144,7 +148,7 @@ bool is_barrier_by_relays(const Collective &asked) {
 }
 
 void meet_by_relays(const Collective &asked) {
-    WorkerOperation(asked.workers, asked.call(), SmallExchange::Bytes(), asked.timeout_ns);
+    WorkerOperation(asked.workers, asked.call(), asked.timeout_ns);
 }
 
 constexpr QuickWay kQuickWays[] = {
@@ -159,6 +163,7 @@ constexpr QuickWay kQuickWays[] = {
      [](const Collective &asked) { return is_all_reduce_by_links(asked) && asked.workers.per_host() > 1; },
      along_rails},
     {"barrier by relays", is_barrier_by_relays, meet_by_relays},
+    {"reduce-scatter by halving", may_halve, perform_halving},
     {"small parts by relays", may_relay, perform_relaying},
     {"parts with the headers", may_carry, perform_carrying},
     {"broadcast with the headers", is_small_broadcast, broadcast_with_headers},

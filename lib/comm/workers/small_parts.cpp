@@ -6,6 +6,7 @@
 #include "comm/plan/plan.h"
 #include "comm/schedules/relayed_exchange.h"
 #include "comm/workers/by_plan.h"
+#include "comm/workers/halved_sum.h"
 #include "comm/workers/known_lengths.h"
 #include "comm/workers/told_operation.h"
 #include "util/round_up.h"
@@ -84,17 +85,20 @@ class Parcels {
 
     /// Whether this way is worth it.
     bool small() const {
-        // Measured with 4 and 8 workers over TCP on one host (docs/performance/sockets.md, "Gathers and scatters"). In
-        // a gather to all, every byte is of use to everybody.
-        constexpr std::size_t kMostForSome = 36864;
-        const std::size_t most = RelayedExchange::most(asked_.workers.count());
+        // Measured with 4 to 8 workers over TCP on one host (docs/performance/sockets.md, "Gathers and scatters"). In a
+        // gather to all, every byte is of use to everybody. Four workers save one message of three, not enough for
+        // copying more.
+        constexpr std::size_t kMostForSome = 36864, kMostOfFour = 73728, kMostForAll = 294912;
+        const uint32_t workers = asked_.workers.count();
+        const std::size_t most = pattern_ != Pattern::kGather ? kMostForSome : workers == 4 ? kMostOfFour : kMostForAll;
+        const std::size_t most_of_one = std::min(2 * most / workers, RelayedExchange::most(workers));
         std::size_t total = 0;
-        for (uint32_t worker = 0; worker < asked_.workers.count(); ++worker) {
+        for (uint32_t worker = 0; worker < workers; ++worker) {
             const std::size_t bytes = all_bytes(worker);
-            if (bytes > most) return false; // the usual case of large calls: at the first worker
+            if (bytes > most_of_one) return false; // the usual case of large calls: at the first worker
             total += bytes;
         }
-        return pattern_ == Pattern::kGather || total <= kMostForSome;
+        return total <= most;
     }
 
   private:
@@ -163,6 +167,7 @@ class SmallParts {
             const char *const from = operation.payload(worker);
             tables.emplace_back(from, from + std::min(operation.payload_bytes(worker), table_bytes(asked_, worker)));
         }
+        remember_tables(asked_, tables);
         auto lengths = std::make_unique<ToldLengths>(tables, asked_.workers.spans(), call_.buffer_count,
                                                      ToldLengths::width(call_), asked_.workers.layout());
         check_told(*lengths, asked_);

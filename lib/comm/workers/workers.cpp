@@ -101,7 +101,7 @@ void Workers::perform(const Call *const *calls, uint64_t timeout_ns) {
 }
 
 void Workers::meet(const Call &call, uint64_t timeout_ns) {
-    guarded([&] { WorkerOperation(group_, call, nullptr, 0, timeout_ns); });
+    guarded([&] { WorkerOperation(group_, call, timeout_ns); });
 }
 
 ToldLengths Workers::tell_lengths(const Call *const *calls, uint64_t timeout_ns) {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/workers/halved_sum.h"
+
+#include "comm/plan/lengths.h"
+#include "comm/workers/by_plan.h"
+#include "comm/workers/told_operation.h"
+#include "util/dtype.h"
+
+namespace mdist::workers {
+namespace {
+
+std::vector<char> own_table(const Collective &asked) {
+    const std::vector<uint64_t> table = ToldLengths::table_of(asked.calls, asked.span().count());
+    const auto *const bytes = reinterpret_cast<const char *>(table.data());
+    return {bytes, bytes + table.size() * sizeof(uint64_t)};
+}
+
+ToldLengths lengths_of(const Collective &asked, const Blobs &tables) {
+    const Call &call = asked.call();
+    return {tables, asked.workers.spans(), call.buffer_count, ToldLengths::width(call), asked.workers.layout()};
+}
+
+/// Whether a call is one that would go this way if its lengths were known.
+bool is_one_to_halve(const Collective &asked) {
+    const WorkerGroup &workers = asked.workers;
+    const Call &call = asked.call();
+    if (call.kind->pattern() != Pattern::kReduceScatter || !workers.relays()) return false;
+    if (!HalvingSum::fits(workers.two_by_two(), workers.count())) return false;
+    constexpr std::size_t kMostTables = 16384; // bytes of all workers' tables
+    if (workers.replica_count() * call.buffer_count * ToldLengths::width(call) * sizeof(uint64_t) > kMostTables)
+        return false;
+    // Measured with 4 and 8 workers over TCP on one host (docs/performance/sockets.md, "Gathers and scatters").
+    constexpr std::size_t kMost = 262144;
+    std::size_t bytes = 0;
+    for (std::size_t b = 0; b < call.buffer_count; ++b)
+        bytes += call.inputs[b].elements * reduce::partial_size(call.inputs[b].dtype, workers.cut());
+    return bytes * workers.cut().most() <= kMost;
+}
+
+} // namespace
+
+bool may_halve(const Collective &asked) {
+    return is_one_to_halve(asked) && asked.workers.remembered_tables().count(fingerprint(asked.call())) != 0;
+}
+
+void perform_halving(const Collective &asked) {
+    const Blobs expected = asked.workers.remembered_tables().at(fingerprint(asked.call()));
+    const std::vector<ReduceRow> rows = rows_of_parts(asked, lengths_of(asked, expected));
+    const std::vector<char> own = own_table(asked);
+    WorkerOperation operation(asked.workers, asked.call(), rows, expected, own, asked.timeout_ns);
+    HalvingSum &sum = operation.halving();
+    const ToldLengths lengths = lengths_of(asked, sum.tables());
+    try {
+        check_told(lengths, asked);
+    } catch (const Failure &failure) {
+        operation.fail(failure);
+    }
+    if (sum.as_expected()) return sum.finish();
+    remember_tables(asked, sum.tables());
+    send_by_plan(asked, lengths, operation);
+}
+
+void remember_tables(const Collective &asked, const Blobs &tables) {
+    constexpr std::size_t kMost = 256;
+    if (!is_one_to_halve(asked)) return;
+    auto &all = asked.workers.remembered_tables();
+    if (all.size() >= kMost) all.clear();
+    all.insert_or_assign(fingerprint(asked.call()), tables);
+}
+
+} // namespace mdist::workers
