@@ -102,23 +102,24 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-/// Parts of reduce-scatters move on to the next replica every other round: all call the same, but with other parts than
+/// Parts of reduce-scatters move on to the next replica every few rounds: all call the same, but with other parts than
 /// they remember, and then with those.
 static int32_t step_of_moving_parts(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
-    enum { kSteps = 3 };
-    static const size_t units[kSteps] = {1, 90, 600};
+    enum { kSame = 4, kUnits = 3 };
+    static const size_t units[kUnits] = {1, 90, 600};
     const uint32_t id = mdist_replica_id(replica);
-    for (uint32_t round = 0; round < kRounds; ++round) {
-        const size_t unit = units[round / 2 % kSteps];
+    for (uint32_t round = 0; round < kSame * kUnits * 3; ++round) {
+        const uint32_t moved = round / kSame;
+        const size_t unit = units[moved % kUnits];
         size_t begin = 0, length = 0;
         for (uint32_t r = 0; r < replicas; ++r) {
             if (r == id) begin = length;
-            length += (r + round / 2) % replicas * unit;
+            length += (r + moved) % replicas * unit;
         }
         const Memory memory = fill(id, round, length);
         const mdist_buffer_t all = floats(memory.from, length);
-        const mdist_buffer_t own = floats(memory.to, (id + round / 2) % replicas * unit);
+        const mdist_buffer_t own = floats(memory.to, (id + moved) % replicas * unit);
         GIVES(MDIST_OK, mdist_reduce_scatter(replica, MDIST_SUM, &all, &own, 1, NULL, &error));
         for (size_t i = 0; i < own.elements; ++i) REQUIRE(memory.to[i] == sum_of_all(round, begin + i));
         for (size_t i = own.elements; i < length; ++i) REQUIRE(memory.to[i] == -1);

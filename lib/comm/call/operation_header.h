@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // OperationHeader: what workers tell each other about an operation before they trust each other's bytes.
 //
-// Every worker sends one to every other worker at the start of every operation. Two headers that differ in anything but
-// the number of payload bytes are a MISMATCH, and both workers describe it in words. A header goes over the wire as it
-// is in memory: the workers of a job have one byte order, which is checked when they join.
+// At the start of every operation, every worker sends one to every other worker, or to a few who pass on what they
+// know. Two headers that differ in anything but the number of payload bytes are a MISMATCH, and both workers describe
+// it in words. A header goes over the wire as it is in memory: the workers of a job have one byte order, which is
+// checked when they join.
 #pragma once
 
 #include "comm/call/call.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headed messages: an operation header followed by a payload. In every operation this is the first message between any
-// two workers. So a worker can read the header of a peer in another operation, and refuse it with a clear message.
+// Headed messages: an operation header followed by a payload. Between two workers this is the first message of every
+// operation, unless they already know through others that all are in it (join_rounds.h). So a worker can read the
+// header of a peer in another operation, and refuse it with a clear message.
 #pragma once
 
 #include "comm/call/operation_header.h"

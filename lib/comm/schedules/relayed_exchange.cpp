@@ -80,7 +80,6 @@ void RelayedExchange::read(uint32_t round, uint32_t index, const char *from) {
     const uint32_t block = other_block(round, index), worker_behind = plan().end(round, block);
     const char *at = from, *const end = from + come_[number(round, index)];
     for (uint32_t worker = plan().begin(round, block); worker < worker_behind; ++worker) {
-        // What is left is at least the lengths of those that are left.
         const auto left = static_cast<std::size_t>(end - at);
         Length length = left;
         if (left >= sizeof length) std::memcpy(&length, at, sizeof length);

@@ -25,6 +25,7 @@ bool is_one_to_halve(const Collective &asked) {
     const WorkerGroup &workers = asked.workers;
     const Call &call = asked.call();
     if (call.kind->pattern() != Pattern::kReduceScatter || !workers.relays()) return false;
+    if (workers.layout() != nullptr) return false; // in a group, nobody could say who is late
     if (!HalvingSum::fits(workers.two_by_two(), workers.count())) return false;
     constexpr std::size_t kMostTables = 16384; // bytes of all workers' tables
     if (workers.replica_count() * call.buffer_count * ToldLengths::width(call) * sizeof(uint64_t) > kMostTables)
@@ -40,11 +41,14 @@ bool is_one_to_halve(const Collective &asked) {
 } // namespace
 
 bool may_halve(const Collective &asked) {
-    return is_one_to_halve(asked) && asked.workers.remembered_tables().count(fingerprint(asked.call())) != 0;
+    if (!is_one_to_halve(asked)) return false;
+    const auto &all = asked.workers.remembered_tables();
+    const auto found = all.find(fingerprint(asked.call()));
+    return found != all.end() && found->second.again;
 }
 
 void perform_halving(const Collective &asked) {
-    const Blobs expected = asked.workers.remembered_tables().at(fingerprint(asked.call()));
+    const Blobs expected = asked.workers.remembered_tables().at(fingerprint(asked.call())).tables;
     const std::vector<ReduceRow> rows = rows_of_parts(asked, lengths_of(asked, expected));
     const std::vector<char> own = own_table(asked);
     WorkerOperation operation(asked.workers, asked.call(), rows, expected, own, asked.timeout_ns);
@@ -63,9 +67,16 @@ void perform_halving(const Collective &asked) {
 void remember_tables(const Collective &asked, const Blobs &tables) {
     constexpr std::size_t kMost = 256;
     if (!is_one_to_halve(asked)) return;
+    const uint64_t print = fingerprint(asked.call());
     auto &all = asked.workers.remembered_tables();
+    const auto found = all.find(print);
+    if (found != all.end()) {
+        found->second.again = found->second.tables == tables;
+        if (!found->second.again) found->second.tables = tables;
+        return;
+    }
     if (all.size() >= kMost) all.clear();
-    all.insert_or_assign(fingerprint(asked.call()), tables);
+    all.try_emplace(print, WorkerGroup::Told{tables, false});
 }
 
 } // namespace mdist::workers

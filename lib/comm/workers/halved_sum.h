@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Halved sums: a quicker way for reduce-scatters of medium size, by recursive halving (schedules/halving_sum.h). It
-// needs the lengths of all pieces beforehand, and takes those that the workers told each other in the last call that
-// looked the same. If some are others now, the call goes on by the plan.
+// needs the lengths of all pieces beforehand. If the last two calls that looked the same had the same lengths, it takes
+// those. If some are others now, the call goes on by the plan.
 #pragma once
 
 #include "comm/workers/collective.h"

@@ -15,7 +15,8 @@ WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, uint64_
     : WorkerOperation(workers, call, 0, timeout_ns) {
     come();
     drive([&]() -> Schedule & {
-        if (!workers.relays()) return messages_.emplace(link(), header_, nullptr);
+        // In a group, nobody could say who is late.
+        if (!workers.relays() || workers.layout() != nullptr) return messages_.emplace(link(), header_, nullptr);
         return relayed_.emplace(link(), header_, workers.two_by_two(), SmallExchange::Bytes(), RelayedExchange::kNobody,
                                 scratch());
     });
@@ -94,7 +95,7 @@ void WorkerOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
         if (schedule.advance()) return;
         Wait wait;
         bool announced = false;
-        const bool awaited = rounds() != nullptr && somebody_waits();
+        const bool awaited = rounds() == &schedule && somebody_waits(); // behind it, all have come
         do {
             // What a worker sent before it ended is here by now. It may say why that worker ended.
             if (workers_.membership().failed() && schedule.advance()) return;

@@ -91,11 +91,13 @@ std::size_t broadcast_bytes(const Call &call) {
     return bytes;
 }
 
-/// By relays, more bytes pay: each worker sends them once at a time.
+/// By relays, more bytes pay: each worker sends them once at a time. In a group, nobody could say who is late.
 bool is_small_broadcast(const Collective &asked) {
     constexpr std::size_t kMostByRelays = 262144;
     return is_broadcast(asked) &&
-           broadcast_bytes(asked.call()) <= (asked.workers.relays() ? kMostByRelays : SmallExchange::kPayloadLimit);
+           broadcast_bytes(asked.call()) <= (asked.workers.relays() && asked.workers.layout() == nullptr
+                                                 ? kMostByRelays
+                                                 : SmallExchange::kPayloadLimit);
 }
 
 /// Copies the data to all local replicas. `from` holds the bytes of all buffers, one after another.

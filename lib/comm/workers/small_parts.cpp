@@ -72,8 +72,19 @@ class Parcels {
     std::size_t all_bytes(uint32_t worker) const {
         return each(worker, [](uint32_t, std::size_t, std::size_t) {});
     }
-    /// Whether a worker's data goes along with its table.
-    bool along(uint32_t worker) const { return all_bytes(worker) <= RelayedExchange::most(asked_.workers.count()); }
+    /// The most bytes of all workers together for which this way is worth it. Measured with 4 to 8 workers over TCP on
+    /// one host (docs/performance/sockets.md, "Halving and larger relays"). In a gather to all, every byte is of use to
+    /// everybody. Four workers save one message of three only, and each worker more another one.
+    std::size_t most() const {
+        constexpr std::size_t kMostForSome = 36864, kMostOfFour = 73728, kMostForAll = 294912;
+        if (pattern_ != Pattern::kGather) return kMostForSome;
+        return std::min((asked_.workers.count() - 3) * kMostOfFour, kMostForAll);
+    }
+    /// Whether a worker's data goes along with its table: twice its share.
+    bool along(uint32_t worker) const {
+        const uint32_t workers = asked_.workers.count();
+        return all_bytes(worker) <= std::min(2 * most() / workers, RelayedExchange::most(workers));
+    }
     bool all_along() const {
         for (uint32_t worker = 0; worker < asked_.workers.count(); ++worker)
             if (!along(worker)) return false;
@@ -85,20 +96,12 @@ class Parcels {
 
     /// Whether this way is worth it.
     bool small() const {
-        // Measured with 4 to 8 workers over TCP on one host (docs/performance/sockets.md, "Gathers and scatters"). In a
-        // gather to all, every byte is of use to everybody. Four workers save one message of three, not enough for
-        // copying more.
-        constexpr std::size_t kMostForSome = 36864, kMostOfFour = 73728, kMostForAll = 294912;
-        const uint32_t workers = asked_.workers.count();
-        const std::size_t most = pattern_ != Pattern::kGather ? kMostForSome : workers == 4 ? kMostOfFour : kMostForAll;
-        const std::size_t most_of_one = std::min(2 * most / workers, RelayedExchange::most(workers));
         std::size_t total = 0;
-        for (uint32_t worker = 0; worker < workers; ++worker) {
-            const std::size_t bytes = all_bytes(worker);
-            if (bytes > most_of_one) return false; // the usual case of large calls: at the first worker
-            total += bytes;
+        for (uint32_t worker = 0; worker < asked_.workers.count(); ++worker) {
+            if (!along(worker)) return false; // the usual case of large calls: at the first worker
+            total += all_bytes(worker);
         }
-        return total <= most;
+        return total <= most();
     }
 
   private:

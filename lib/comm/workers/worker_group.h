@@ -100,9 +100,13 @@ class WorkerGroup {
     /// The pieces' lengths of earlier calls (workers/carried.h), by a hash of what a worker knows of a call beforehand.
     std::unordered_map<uint64_t, std::vector<uint64_t>> &remembered_pieces() { return remembered_pieces_; }
 
-    /// The lengths that all workers told in earlier reduce-scatters (workers/halved_sum.h), by fingerprint. The same on
-    /// all workers.
-    std::unordered_map<uint64_t, Blobs> &remembered_tables() { return remembered_tables_; }
+    /// What all workers told in the last reduce-scatter of a fingerprint, and whether it was the same in the one before
+    /// (workers/halved_sum.h). The same on all workers.
+    struct Told {
+        Blobs tables;
+        bool again = false;
+    };
+    std::unordered_map<uint64_t, Told> &remembered_tables() { return remembered_tables_; }
 
     /// The fingerprints of calls whose pieces were few bytes at their last call (workers/small_parts.h). The same on
     /// all workers.
@@ -139,7 +143,7 @@ class WorkerGroup {
     uint64_t sequence_ = 0;
     Scratch scratch_;
     std::unordered_map<uint64_t, std::vector<uint64_t>> remembered_pieces_;
-    std::unordered_map<uint64_t, Blobs> remembered_tables_;
+    std::unordered_map<uint64_t, Told> remembered_tables_;
     std::unordered_set<uint64_t> calls_with_small_parts_;
     EventCount failures_;
     std::function<void(const Failure &)> call_when_failed_;
