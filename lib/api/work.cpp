@@ -19,10 +19,11 @@ namespace {
 /// A started collective. The operation is also in its replica's queue until it is over.
 class StartedCollective final : public Work {
   public:
-    StartedCollective(std::shared_ptr<void> owner, const Job &job, OperationQueue &operations,
+    StartedCollective(std::shared_ptr<void> owner, Job &job, OperationQueue &operations,
                       std::shared_ptr<Operation> operation, uint32_t replica)
         : owner_(std::move(owner)),
           job_(job),
+          meeting_(job.keep_meeting()),
           operations_(operations),
           operation_(std::move(operation)),
           replica_(replica),
@@ -59,6 +60,7 @@ class StartedCollective final : public Work {
 
     const std::shared_ptr<void> owner_; // of the operations: a job, or a group of replicas
     const Job &job_;                    // the owner, or the group's
+    const std::shared_ptr<void> meeting_;
     OperationQueue &operations_;
     std::shared_ptr<Operation> operation_;
     uint32_t replica_;

@@ -52,7 +52,7 @@ void log_job(const Job &job, const Workers *workers) {
 
 Job::MeetingPlace::MeetingPlace(uint32_t parties, uint64_t timeout_ns)
     : group(parties, Patience::for_threads(parties, usable_cpus()), timeout_ns),
-      mail(std::make_shared<Mail>(group, Patience::for_threads(parties, usable_cpus()))) {}
+      mail(std::make_unique<Mail>(group, Patience::for_threads(parties, usable_cpus()))) {}
 
 Job::Job(const Config &config)
     : elastic_(elastic_settings(config)),
@@ -64,7 +64,7 @@ Job::Job(const Config &config)
                      config.text("communication.checksum") != "none", config.duration_ns("communication.join_timeout"),
                      !elastic_.on()},
       spans_(Spans::even(1, local_replica_count())) {
-    meeting_ = std::make_unique<MeetingPlace>(std::max(local_replica_count(), 1u),
+    meeting_ = std::make_shared<MeetingPlace>(std::max(local_replica_count(), 1u),
                                               config.duration_ns("communication.timeout"));
     try {
         if (elastic_.on()) {

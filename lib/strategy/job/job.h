@@ -134,7 +134,9 @@ class Job : public std::enable_shared_from_this<Job> {
     OperationQueue &operations() { return meeting_->operations; }
     /// The messages between replicas. Ends with the generation.
     Mail &mail() { return *meeting_->mail; }
-    const std::shared_ptr<Mail> &shared_mail() { return meeting_->mail; }
+    std::shared_ptr<Mail> shared_mail() { return {meeting_, meeting_->mail.get()}; }
+    /// Keeps group(), executors(), operations() and mail() beyond their generation. Works and groups refer to them.
+    std::shared_ptr<void> keep_meeting() const { return meeting_; }
     /// How reductions of many buffers are split into packs, unless a call says otherwise.
     const Packing &packing() const { return packing_; }
     const LinkSettings &link_settings() const { return link_settings_; }
@@ -220,7 +222,7 @@ class Job : public std::enable_shared_from_this<Job> {
         Group group;
         Executors executors{group};
         OperationQueue operations{executors};
-        std::shared_ptr<Mail> mail; // works of messages keep it
+        std::unique_ptr<Mail> mail;
     };
 
     void join(const Config &config);
@@ -251,7 +253,7 @@ class Job : public std::enable_shared_from_this<Job> {
     uint32_t worker_ = 0;
     Spans spans_;
     mutable std::mutex meeting_mutex_; // held while another thread uses meeting_, or it is made anew
-    std::unique_ptr<MeetingPlace> meeting_;
+    std::shared_ptr<MeetingPlace> meeting_;
     EventCount changes_;
     std::shared_ptr<MemorySource> memory_;
     std::vector<std::string> device_names_; // of an in-graph job, by replica id

@@ -41,7 +41,11 @@ std::shared_ptr<ReplicaGroup> ReplicaGroup::create(Job &job, std::vector<uint32_
 }
 
 ReplicaGroup::ReplicaGroup(Job &job, GroupLayout layout)
-    : job_(job.shared_from_this()), generation_(job.generation()), layout_(std::move(layout)), name_(layout_.name()) {
+    : job_(job.shared_from_this()),
+      generation_(job.generation()),
+      layout_(std::move(layout)),
+      name_(layout_.name()),
+      outer_(job.keep_meeting()) {
     for (const uint32_t position : layout_.positions) {
         const uint32_t id = layout_.ids[position];
         if (job.span_of(job.worker()).has(id)) locals_.push_back(id - job.first_replica_id());

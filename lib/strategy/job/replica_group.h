@@ -81,6 +81,7 @@ class ReplicaGroup {
     const GroupLayout layout_;
     const std::string name_;
     std::vector<uint32_t> locals_; // by party
+    const std::shared_ptr<void> outer_; // the job's meeting, of which the own one is an inner group
     std::shared_ptr<Workers> workers_;
     std::unique_ptr<Meeting> meeting_; // nullptr: no local members
     std::unique_ptr<GpuGroup> gpus_;   // its threads use the meeting
