@@ -174,7 +174,12 @@ void ShmBell::await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<v
             throw Failure(MDIST_ERR_PEER_LOST,
                           text("worker ", mates_->job_rank(rank), " has left, or its process has ended"))
                 .worker(mates_->job_rank(rank));
-        keep_going();
+        try {
+            keep_going();
+        } catch (const Failure &) {
+            if (ready()) return; // the mate came before it, or another, ended the job
+            throw;
+        }
         sleep(ranks, stirs, kSliceNs);
     }
 }
