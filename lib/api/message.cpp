@@ -17,7 +17,10 @@ namespace {
 class StartedMessage final : public Work {
   public:
     StartedMessage(std::shared_ptr<Job> job, std::shared_ptr<Parcel> parcel)
-        : job_(std::move(job)), mail_(job_->shared_mail()), parcel_(std::move(parcel)) {}
+        : job_(std::move(job)),
+          mail_(job_->shared_mail()),
+          parcel_(std::move(parcel)),
+          generation_(job_->generation()) {}
     void settle() noexcept override {
         const Post &post = parcel_->post();
         try {
@@ -31,17 +34,23 @@ class StartedMessage final : public Work {
             parcel_->settle(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
         }
     }
-    bool test() override { return parcel_->test(); }
-    bool wait(uint64_t timeout_ns) override { return parcel_->wait(timeout_ns); }
-    int descriptor() override { return parcel_->descriptor(); }
+    bool test() override { return parcel().test(); }
+    bool wait(uint64_t timeout_ns) override { return parcel().wait(timeout_ns); }
+    int descriptor() override { return parcel().descriptor(); }
     void on_done(mdist_work_done_fn done, void *user_data) override {
-        parcel_->when_over(done_call(*job_, parcel_->post().self(), done, user_data));
+        parcel().when_over(done_call(*job_, parcel_->post().self(), done, user_data));
     }
 
   private:
+    Parcel &parcel() const {
+        job_->require_generation(generation_, "the work");
+        return *parcel_;
+    }
+
     std::shared_ptr<Job> job_;
     std::shared_ptr<Mail> mail_; // the post belongs to it, also when the job has another one
     std::shared_ptr<Parcel> parcel_;
+    const uint32_t generation_;
 };
 
 void check_message(const mdist_buffer_t &buffer, const Replica &self, uint32_t other, const char *which) {

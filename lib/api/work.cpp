@@ -33,30 +33,29 @@ class StartedCollective final : public Work {
         // In a function of mdist_work_on_done, giving it up might wait for this very thread. It stays in its line.
         if (in_done_call()) return;
         try {
-            operations().settle(*operation_,
-                                Failure(MDIST_ERR_ABORTED, text("replica ", replica_, " destroyed the work of its ",
-                                                                operation_->name(), "_start before it was done"))
-                                    .operation(operation_->name())
-                                    .replica(replica_)
-                                    .reason("work_destroyed"));
+            operations_.settle(*operation_,
+                               Failure(MDIST_ERR_ABORTED, text("replica ", replica_, " destroyed the work of its ",
+                                                               operation_->name(), "_start before it was done"))
+                                   .operation(operation_->name())
+                                   .replica(replica_)
+                                   .reason("work_destroyed"));
         } catch (const std::bad_alloc &) {
-            operations().settle(*operation_, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            operations_.settle(*operation_, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
         }
     }
     bool test() override { return operations().test(*operation_); }
     bool wait(uint64_t timeout_ns) override { return operations().wait(*operation_, timeout_ns); }
-    int descriptor() override {
-        job_.require_generation(generation_, "the work");
-        return operations().descriptor(*operation_);
-    }
+    int descriptor() override { return operations().descriptor(*operation_); }
     /// A replica's step ends only after these calls have returned, and keeps the job. So they need not keep it.
     void on_done(mdist_work_done_fn done, void *user_data) override {
-        job_.require_generation(generation_, "the work");
         operations().when_over(*operation_, done_call(job_, replica_, done, user_data));
     }
 
   private:
-    OperationQueue &operations() const { return operations_; }
+    OperationQueue &operations() const {
+        job_.require_generation(generation_, "the work");
+        return operations_;
+    }
 
     const std::shared_ptr<void> owner_; // of the operations: a job, or a group of replicas
     const Job &job_;                    // the owner, or the group's

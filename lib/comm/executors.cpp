@@ -17,6 +17,12 @@ void Executors::set_members(Workers &workers) {
     group_.join_workers([&workers] { workers.wake(); });
 }
 
+void Executors::let_go() noexcept {
+    group_.leave_job();
+    workers_ = nullptr;
+    gpus_ = nullptr;
+}
+
 void Executors::lead(uint64_t timeout_ns) noexcept {
     led_failure_.reset();
     try {

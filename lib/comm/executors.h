@@ -2,7 +2,7 @@
 // Executors: who performs the collectives of one worker's replicas when the group does not do so itself (local/): the
 // other workers of the job, over shared memory or a network, or the replicas' GPUs. One party then leads for all.
 //
-// Set the executors before anybody meets. They outlive this object.
+// Set the executors before anybody meets. They outlive this object, or it lets them go.
 #pragma once
 
 #include "comm/device/gpu_group.h"
@@ -30,6 +30,9 @@ class Executors {
     /// The GPUs that the parties work on; nullptr on the CPU.
     GpuGroup *gpus() const { return gpus_; }
     void set_gpus(GpuGroup &gpus) { gpus_ = &gpus; }
+
+    /// Forgets all of them, before they end. No collective may be under way, and none may follow.
+    void let_go() noexcept;
 
     /// Performs the collective that all parties have posted, on behalf of all. One thread calls it, between meeting and
     /// finishing.

@@ -83,7 +83,8 @@ bool Operation::result() const {
 
 bool Operation::take_result() {
     if (!result()) return false;
-    if (on_gpus()) executors_.gpus()->order(party_, done_);
+    // Behind its generation there is nothing to order: the end of its step has waited for the GPU.
+    if (on_gpus() && executors_.gpus() != nullptr) executors_.gpus()->order(party_, done_);
     return true;
 }
 

@@ -137,7 +137,7 @@ bool Iterator::rewind(const IteratorState &state) {
 
 /// It only frees memory, so nothing is lost if another call is under way.
 void Iterator::forget_before(uint64_t taken) {
-    if (busy_.exchange(true, std::memory_order_acquire)) return;
+    if (taken == 0 || busy_.exchange(true, std::memory_order_acquire)) return;
     if (run_.kept) run_.kept->forget_before(taken); // each step takes at least one element of the source
     busy_.store(false, std::memory_order_release);
 }

@@ -78,6 +78,19 @@ static int32_t restore(uint32_t replica_id, const void *from, size_t bytes, void
     return 0;
 }
 
+typedef struct Sum {
+    void *memory;
+    mdist_work_t *work;
+} Sum;
+
+static int32_t sum(mdist_replica_t *replica, void *sums) {
+    Sum *const own = (Sum *)sums + mdist_replica_local_index(replica);
+    const mdist_buffer_t buffer = buffer_of(own->memory, MDIST_FLOAT32, 4);
+    int32_t done = 0;
+    if (mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &own->work, NULL, NULL) != MDIST_OK) return 1;
+    return mdist_work_wait(own->work, MDIST_FOREVER, &done, NULL) == MDIST_OK && done ? 0 : 2;
+}
+
 static int32_t do_nothing(mdist_replica_t *replica, void *user_data) {
     (void)replica, (void)user_data;
     return 0;
@@ -184,6 +197,26 @@ static void the_first_run_is_refused_if_save_destroys_the_strategy(void **state)
     }
 }
 
+/// Works are over with their step. Their handles can be destroyed in any generation, and used in their own only.
+static void works_of_an_old_generation_are_refused(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    Sum sums[REPLICAS] = {{NULL, NULL}};
+    int32_t done = 0;
+    for (uint32_t i = 0; i < REPLICAS; ++i) OK(mdist_alloc(strategy, i, 4 * sizeof(float), &sums[i].memory, &error));
+    OK(mdist_run(strategy, sum, sums, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_work_test(sums[0].work, &done, &error));
+    assert_int_equal(done, 1);
+    OK(mdist_regroup(strategy, NULL, NULL, &error));
+    for (uint32_t i = 0; i < REPLICAS; ++i) {
+        FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_work_test(sums[i].work, &done, &error));
+        FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_work_wait(sums[i].work, 0, &done, &error));
+        mdist_work_destroy(sums[i].work);
+        mdist_free(sums[i].memory);
+    }
+    OK(run(&error));
+}
+
 static void a_commit_under_way_ends_if_save_destroys_the_strategy(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
@@ -247,6 +280,7 @@ static void what_is_read_during_a_commit_is_kept(void **state) {
 int main(void) {
     quiet_log();
     setenv("MDIST_ELASTIC_REPLICAS", "3", 1);
+    if (on_gpus()) setenv("MDIST_DEVICES", "gpu:0", 1);
     setenv("MDIST_BOOTSTRAP", "env", 1);
     setenv("MDIST_STORE_OWNER", "launcher", 1);
     setenv("MDIST_JOB_ID", "save", 1);
@@ -261,6 +295,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_first_run_is_refused_if_save_destroys_the_strategy, begin, end),
         cmocka_unit_test_setup_teardown(a_commit_waits_for_no_reading, begin, end),
         cmocka_unit_test_setup_teardown(what_is_read_during_a_commit_is_kept, begin, end),
+        cmocka_unit_test_setup_teardown(works_of_an_old_generation_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_commit_under_way_ends_if_save_destroys_the_strategy, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,11 @@ class Group {
         first_id_ = first_replica_id;
         has_workers_ = true;
     }
+    /// Nothing outside hears of this group's end any more.
+    void leave_job() noexcept {
+        end_job_ = nullptr;
+        when_ended_ = nullptr;
+    }
     /// Makes this an inner group: party i is party parties[i] of `outer`, which outlives it. `name` is for messages.
     /// Call it before anybody meets, and while no party of `outer` is inside.
     void join_outer(Group &outer, std::vector<uint32_t> parties, std::string name);

@@ -75,6 +75,10 @@ void Job::enter_generation(const Generation &next) {
     std::vector<std::shared_ptr<Device>> devices = elastic_devices_->first(counts[membership->rank()]);
     Spans spans(counts);
     auto meeting = std::make_shared<MeetingPlace>(counts[membership->rank()], group().timeout()); // or nothing changes
+    {
+        const std::lock_guard lock(meeting_mutex_);
+        meeting_->executors.let_go(); // works and groups may keep it
+    }
     gpus_.reset(); // waits for what a failed collective has left to its lanes
     {
         const std::lock_guard lock(meeting_mutex_);

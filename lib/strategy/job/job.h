@@ -7,7 +7,7 @@
 // without a thread. abort(), closing and the const functions do not need the turn.
 //
 // An elastic job has generations, one after another (elastic_job.cpp). With each, the members below that belong to a
-// generation are made anew, at the same addresses. Only abort(), closing and check_health() may run meanwhile.
+// generation are made anew. Only abort(), closing and check_health() may run meanwhile.
 #pragma once
 
 #include "comm/operation_queue.h"
