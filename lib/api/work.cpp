@@ -59,7 +59,7 @@ class StartedCollective final : public Work {
 
     const std::shared_ptr<void> owner_; // of the operations: a job, or a group of replicas
     const Job &job_;                    // the owner, or the group's
-    const std::shared_ptr<void> meeting_;
+    const std::shared_ptr<void> meeting_; // has the queue, unless a group has it
     OperationQueue &operations_;
     std::shared_ptr<Operation> operation_;
     uint32_t replica_;

@@ -31,7 +31,8 @@ class Executors {
     GpuGroup *gpus() const { return gpus_; }
     void set_gpus(GpuGroup &gpus) { gpus_ = &gpus; }
 
-    /// Forgets all of them, before they end. No collective may be under way, and none may follow.
+    /// Forgets the workers and GPUs, which may end then. Their end and the group's no longer concern each other. No
+    /// collective may be under way, and none may follow.
     void let_go() noexcept;
 
     /// Performs the collective that all parties have posted, on behalf of all. One thread calls it, between meeting and

@@ -61,7 +61,7 @@ class Group {
         first_id_ = first_replica_id;
         has_workers_ = true;
     }
-    /// Nothing outside hears of this group's end any more.
+    /// Nothing outside hears of this group's end any more. No other thread may be inside.
     void leave_job() noexcept {
         end_job_ = nullptr;
         when_ended_ = nullptr;

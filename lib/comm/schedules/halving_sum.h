@@ -12,9 +12,8 @@
 // The merged partials are nodes of the canonical tree, or a few nodes, so the bits are those of any other layout.
 //
 // A worker must know the parts' lengths before the others tell them, from an earlier call. The tables in which the
-// workers tell their lengths go along with the partials. A worker that finds other lengths than those
-// gives tables only from then on. So at the end all workers have all tables, and agree about whether the partials are
-// of use.
+// workers tell their lengths go along with the partials. A worker that finds other lengths gives only tables from then
+// on. So at the end all workers have all tables, and agree about whether the partials are of use.
 #pragma once
 
 #include "comm/call/reduce_row.h"

@@ -23,7 +23,6 @@
 namespace mdist::workers {
 namespace {
 
-constexpr std::size_t kMostTable = 16384; // bytes of all workers' tables
 // Copying more than this to a payload and back costs more than a trip to a root, or a trip through the memory that two
 // workers share.
 constexpr std::size_t kCheapCopy = 16384;
@@ -201,8 +200,7 @@ class Carrying {
             const char *const from = operation_->payload(worker);
             tables.emplace_back(from, from + head - kHash);
         }
-        lengths_ = std::make_unique<ToldLengths>(tables, asked_.workers.spans(), asked_.call().buffer_count,
-                                                 ToldLengths::width(asked_.call()), asked_.workers.layout());
+        lengths_ = std::make_unique<ToldLengths>(told_lengths(asked_, tables));
         check_told(*lengths_, asked_);
         if (needs_others_lengths(pattern_)) remember();
         remember_tables(asked_, tables);
@@ -362,8 +360,7 @@ bool may_carry(const Collective &asked) {
         default:
             return false;
     }
-    const std::size_t numbers = asked.workers.replica_count() * call.buffer_count * ToldLengths::width(call);
-    return numbers * sizeof(uint64_t) <= kMostTable;
+    return has_small_tables(asked);
 }
 
 void perform_carrying(const Collective &asked) {

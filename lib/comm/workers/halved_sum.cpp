@@ -15,11 +15,6 @@ std::vector<char> own_table(const Collective &asked) {
     return {bytes, bytes + table.size() * sizeof(uint64_t)};
 }
 
-ToldLengths lengths_of(const Collective &asked, const Blobs &tables) {
-    const Call &call = asked.call();
-    return {tables, asked.workers.spans(), call.buffer_count, ToldLengths::width(call), asked.workers.layout()};
-}
-
 /// Whether a call is one that would go this way if its lengths were known.
 bool is_one_to_halve(const Collective &asked) {
     const WorkerGroup &workers = asked.workers;
@@ -27,10 +22,8 @@ bool is_one_to_halve(const Collective &asked) {
     if (call.kind->pattern() != Pattern::kReduceScatter || !workers.relays()) return false;
     if (workers.layout() != nullptr) return false; // in a group, nobody could say who is late
     if (!HalvingSum::fits(workers.two_by_two(), workers.count())) return false;
-    constexpr std::size_t kMostTables = 16384; // bytes of all workers' tables
-    if (workers.replica_count() * call.buffer_count * ToldLengths::width(call) * sizeof(uint64_t) > kMostTables)
-        return false;
-    // Measured with 4 and 8 workers over TCP on one host (docs/performance/sockets.md, "Gathers and scatters").
+    if (!has_small_tables(asked)) return false;
+    // Measured with 4 and 8 workers over TCP on one host (docs/performance/sockets.md, "Halving and larger relays").
     constexpr std::size_t kMost = 262144;
     std::size_t bytes = 0;
     for (std::size_t b = 0; b < call.buffer_count; ++b)
@@ -48,19 +41,19 @@ bool may_halve(const Collective &asked) {
 }
 
 void perform_halving(const Collective &asked) {
-    const Blobs expected = asked.workers.remembered_tables().at(fingerprint(asked.call())).tables;
-    const std::vector<ReduceRow> rows = rows_of_parts(asked, lengths_of(asked, expected));
+    const Blobs &expected = asked.workers.remembered_tables().at(fingerprint(asked.call())).tables;
+    const std::vector<ReduceRow> rows = rows_of_parts(asked, told_lengths(asked, expected));
     const std::vector<char> own = own_table(asked);
     WorkerOperation operation(asked.workers, asked.call(), rows, expected, own, asked.timeout_ns);
     HalvingSum &sum = operation.halving();
-    const ToldLengths lengths = lengths_of(asked, sum.tables());
+    const ToldLengths lengths = told_lengths(asked, sum.tables());
     try {
         check_told(lengths, asked);
     } catch (const Failure &failure) {
         operation.fail(failure);
     }
     if (sum.as_expected()) return sum.finish();
-    remember_tables(asked, sum.tables());
+    remember_tables(asked, sum.tables()); // changes `expected`
     send_by_plan(asked, lengths, operation);
 }
 

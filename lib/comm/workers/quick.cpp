@@ -150,7 +150,7 @@ bool is_barrier_by_relays(const Collective &asked) {
 }
 
 void meet_by_relays(const Collective &asked) {
-    WorkerOperation(asked.workers, asked.call(), asked.timeout_ns);
+    WorkerOperation(asked.workers, asked.call(), SmallExchange::Bytes(), asked.timeout_ns, RelayedExchange::kNobody);
 }
 
 constexpr QuickWay kQuickWays[] = {

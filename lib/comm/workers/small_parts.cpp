@@ -171,8 +171,7 @@ class SmallParts {
             tables.emplace_back(from, from + std::min(operation.payload_bytes(worker), table_bytes(asked_, worker)));
         }
         remember_tables(asked_, tables);
-        auto lengths = std::make_unique<ToldLengths>(tables, asked_.workers.spans(), call_.buffer_count,
-                                                     ToldLengths::width(call_), asked_.workers.layout());
+        auto lengths = std::make_unique<ToldLengths>(told_lengths(asked_, tables));
         check_told(*lengths, asked_);
         return lengths;
     }

@@ -15,6 +15,11 @@ namespace mdist::workers {
 /// Throws MISMATCH if the lengths do not fit together, or INVALID_ARGUMENT if a local buffer works in place elsewhere.
 void check_told(const Lengths &lengths, const Collective &asked);
 
+/// The lengths that the workers have told, from each worker's table.
+ToldLengths told_lengths(const Collective &asked, const Blobs &tables);
+/// Whether all workers' tables together are small enough to travel with data. The same on all workers.
+bool has_small_tables(const Collective &asked);
+
 class ToldOperation {
   public:
     explicit ToldOperation(const Collective &asked);

@@ -100,8 +100,8 @@ class WorkerGroup {
     /// The pieces' lengths of earlier calls (workers/carried.h), by a hash of what a worker knows of a call beforehand.
     std::unordered_map<uint64_t, std::vector<uint64_t>> &remembered_pieces() { return remembered_pieces_; }
 
-    /// What all workers told in the last reduce-scatter of a fingerprint, and whether it was the same in the one before
-    /// (workers/halved_sum.h). The same on all workers.
+    /// What all workers told in the last reduce-scatter of a fingerprint. `again`: it was the same in the one before.
+    /// All workers remember the same (workers/halved_sum.h).
     struct Told {
         Blobs tables;
         bool again = false;
