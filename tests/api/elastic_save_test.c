@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When an elastic job calls the program's function that saves a blob, and what that function may do. The job has one
 // worker, whose store is in this process. tests/multi has jobs of several workers.
-#include "mdist_test.h"
+#include "elastic_alone.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -99,11 +99,7 @@ static int32_t do_nothing(mdist_replica_t *replica, void *user_data) {
 static int begin(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
-    char address[64];
-    OK(mdist_store_create_elastic("127.0.0.1:0", NULL, "save", NULL, &store, &error));
-    OK(mdist_store_address(store, address, sizeof address, NULL, &error));
-    setenv("MDIST_STORE", address, 1);
-    OK(mdist_strategy_create(NULL, &strategy, &error));
+    begin_alone(&store, &strategy);
     OK(mdist_blob_create(strategy, "numbers", 8, save, restore, NULL, NULL, &blob, &error));
     memset(saved, 0, sizeof saved);
     alarm(300); // a lock that is never given back must not last for ever
@@ -279,15 +275,8 @@ static void what_is_read_during_a_commit_is_kept(void **state) {
 
 int main(void) {
     quiet_log();
-    setenv("MDIST_ELASTIC_REPLICAS", "3", 1);
+    be_the_only_worker("save");
     if (on_gpus()) setenv("MDIST_DEVICES", "gpu:0", 1);
-    setenv("MDIST_BOOTSTRAP", "env", 1);
-    setenv("MDIST_STORE_OWNER", "launcher", 1);
-    setenv("MDIST_JOB_ID", "save", 1);
-    setenv("MDIST_RANK", "0", 1);
-    setenv("MDIST_SIZE", "2", 1); // one worker alone needs no store
-    setenv("MDIST_WORKER_ID", "1", 1);
-    setenv("MDIST_ELASTIC_MAX_WORKERS", "1", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_first_run_and_each_commit_save, begin, end),
         cmocka_unit_test_setup_teardown(an_open_run_saves_if_it_is_the_first, begin, end),

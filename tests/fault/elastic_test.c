@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commits and regroups of an elastic job, with each request for memory of the caller refused in turn: a status with an
 // error to read, and a job that goes on or says why it cannot; never a crash or a deadlock.
-#include "mdist_test.h"
+#include "elastic_alone.h"
 
 #include "shortage.h"
 
@@ -45,14 +45,10 @@ static mdist_status_t regroup(Job *job, mdist_error_t **error) {
 
 static void begin(Job *job) {
     mdist_error_t *error = NULL;
-    char address[64];
     const float zero = 0;
     const mdist_tensor_t initial = tensor_of((void *)&zero, MDIST_FLOAT32, 0);
     const mdist_variable_options_t options = {.struct_size = sizeof options, .aggregation = MDIST_AGGREGATION_SUM};
-    OK(mdist_store_create_elastic("127.0.0.1:0", NULL, "shortage", NULL, &job->store, &error));
-    OK(mdist_store_address(job->store, address, sizeof address, NULL, &error));
-    setenv("MDIST_STORE", address, 1);
-    OK(mdist_strategy_create(NULL, &job->strategy, &error));
+    begin_alone(&job->store, &job->strategy);
     OK(mdist_variable_create(job->strategy, "count", &initial, &job->variable, &options, &error));
     OK(mdist_blob_create(job->strategy, "numbers", 8, save, restore, NULL, NULL, &job->blob, &error));
     OK(run(job, &error));
@@ -120,14 +116,7 @@ static void regroups_with_little_memory(void **state) {
 
 int main(void) {
     quiet_log();
-    setenv("MDIST_ELASTIC_REPLICAS", "3", 1);
-    setenv("MDIST_BOOTSTRAP", "env", 1);
-    setenv("MDIST_STORE_OWNER", "launcher", 1);
-    setenv("MDIST_JOB_ID", "shortage", 1);
-    setenv("MDIST_RANK", "0", 1);
-    setenv("MDIST_SIZE", "2", 1); // one worker alone needs no store
-    setenv("MDIST_WORKER_ID", "1", 1);
-    setenv("MDIST_ELASTIC_MAX_WORKERS", "1", 1);
+    be_the_only_worker("shortage");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commits_with_little_memory),
         cmocka_unit_test(regroups_with_little_memory),

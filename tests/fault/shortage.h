@@ -2,8 +2,8 @@
 // Shortage: makes the library's n-th request for memory, or for a thread, fail. The test's own definitions of malloc's
 // family and of pthread_create come before the C library's, for the shared library too.
 //
-// Requests are counted on all threads while a shortage is on, or on one. One that fails is the n-th alone, or with `for_good` all
-// from the n-th on. Start and stop it from one thread, outside of any library call.
+// Requests are counted while a shortage is on, on all threads or on one. One that fails is the n-th alone, or with
+// `for_good` all from the n-th on. Start and stop it from one thread, outside of any library call.
 #pragma once
 
 #include <stdint.h>

@@ -109,6 +109,25 @@ inline std::vector<std::optional<Failure>> run_out(Random &random, const Schedul
     return outcomes;
 }
 
+/// Some of the parties are in operation 8, the others in 7. At least two of them are told, and no outcome is another.
+inline void check_that_disagreement_is_told(
+    Random &random, uint32_t parties,
+    const std::function<std::unique_ptr<Schedule>(uint32_t, uint64_t sequence)> &make) {
+    const auto odd_one = static_cast<uint32_t>(random() % parties);
+    Schedules schedules(parties);
+    for (uint32_t party = 0; party < parties; ++party) {
+        const bool other = party == odd_one || (party != (odd_one + 1) % parties && random() % 3 == 0);
+        schedules[party] = make(party, other ? 8 : 7);
+    }
+    uint32_t told = 0;
+    for (const std::optional<Failure> &outcome : run_out(random, schedules)) {
+        if (!outcome) continue;
+        assert_int_equal(outcome->status(), MDIST_ERR_MISMATCH);
+        ++told;
+    }
+    assert_true(told >= 2);
+}
+
 /// Passes on what goes through it, and counts what goes out.
 class CountingLink final : public Link {
   public:

@@ -168,6 +168,31 @@ void a_mate_that_closes_or_is_killed_is_a_lost_peer_after_all_it_sent(void **) {
     }
 }
 
+/// The mate comes and the job fails, while a thread that waits for the mate has no core. It sees both at once.
+void who_came_before_the_job_failed_has_come(void **) {
+    const auto results = run_threads(2, [&](Board &board, uint32_t rank) -> std::string {
+        const End end(board, rank);
+        bool came = false;
+        const auto has_come = [&] { return came; };
+        end.bell->await(1 - rank, has_come, [&] {
+            came = true;
+            throw Failure(MDIST_ERR_ABORTED, "the job has failed");
+        });
+        if (!came) return "the wait is over, and nobody has come";
+        came = false;
+        bool told = false;
+        try {
+            end.bell->await(1 - rank, has_come, [] { throw Failure(MDIST_ERR_ABORTED, "the job has failed"); });
+        } catch (const Failure &) {
+            told = true;
+        }
+        board.flag(rank).store(1);
+        while (board.flag(1 - rank).load() == 0) sched_yield(); // a mate that closes ends the wait, too
+        return told ? "" : "the failure is lost";
+    });
+    for (const std::string &result : results) assert_string_equal(result.c_str(), "");
+}
+
 void lengths_and_tags_that_disagree_are_data_loss(void **) {
     for (const bool tag : {false, true}) {
         const auto results = run_threads(2, [&](Board &board, uint32_t rank) -> std::string {
@@ -304,6 +329,7 @@ int main() {
         cmocka_unit_test(a_stream_of_short_messages_comes_whole),
         cmocka_unit_test(a_mate_that_closes_or_is_killed_is_a_lost_peer_after_all_it_sent),
         cmocka_unit_test(random_messages_come_as_they_were_sent_between_threads),
+        cmocka_unit_test(who_came_before_the_job_failed_has_come),
         cmocka_unit_test(lengths_and_tags_that_disagree_are_data_loss),
         cmocka_unit_test(a_wait_is_interrupted_and_ended_by_a_close_from_another_thread),
         cmocka_unit_test(what_is_no_segment_of_a_mate_is_refused_with_the_reason),
