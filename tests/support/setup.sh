@@ -37,11 +37,50 @@ install_packages() {
         as_root=(sudo)
     fi
     say "installing $why from Debian: ${missing[*]}"
-    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o Acquire::Retries=3
-        -o DPkg::Lock::Timeout=120)
-    "${apt[@]}" update >&2 </dev/null || say 'apt-get update failed for some source; continuing with the package lists that are there'
-    "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >&2 </dev/null ||
-        die "apt-get could not install: ${missing[*]} (its messages are above; Debian 12 and later have them)"
+    local log apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120)
+    log=$(mktemp) || die "no temporary file can be made in ${TMPDIR:-/tmp}: free some room there, or set TMPDIR"
+    "${as_root[@]}" true || die "sudo did not let you in. As root: apt-get install ${missing[*]}"
+    update_package_lists "$log" "${apt[@]}" || die "no package server answers apt-get ($(first_word "$log"))." \
+        "Connect this machine or set apt's proxy, or install by other means, and try again: ${missing[*]}"
+    "${apt[@]}" -o Acquire::Retries=3 install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1 </dev/null || {
+        tail -n 5 "$log" >&2
+        die "apt-get could not install: ${missing[*]} ($(first_word "$log"))"
+    }
+    rm -f "$log"
+}
+
+# first_word LOG: the first error or warning of apt-get, which tells more than the last.
+first_word() { (sed -n 's/^[EW]: *//p' "$1" && echo 'it says nothing') | head -n 1; }
+
+# update_package_lists LOG APT...: fails if no server answers; a server that fails beside others does not matter. Says so
+# when none has answered for 9 s, and gives up after a minute.
+update_package_lists() {
+    local log=$1 began=$SECONDS told=0 updating
+    shift
+    answered() { grep -qE '^(Get|Hit):' "$log"; }
+    "$@" -o Acquire::Retries=0 update >"$log" 2>&1 </dev/null &
+    updating=$!
+    while kill -0 "$updating" 2>/dev/null && ! answered && ((SECONDS - began < 60)); do
+        if ((!told && SECONDS - began >= 9)); then
+            say "no package server has answered in 9 s: is this machine connected? Does apt need a proxy? Waiting for a minute"
+            told=1
+        fi
+        sleep 0.2
+    done
+    answered || kill "$updating" 2>/dev/null || true
+    wait "$updating" || true
+    answered
+}
+
+# room_for FOLDER MEGABYTES: ends the script if the folder, or what it would be made in, cannot be written to or has less
+# room than that.
+room_for() {
+    local at free
+    at=$(realpath -m -- "$1")
+    while [[ ! -e $at ]]; do at=$(dirname "$at"); done
+    [[ -d $at && -w $at ]] || die "$at cannot be written to: choose another place by --build DIR"
+    free=$(($(df -Pk -- "$at" | awk 'NR == 2 {print $4}') / 1024))
+    ((free >= $2)) || die "$at has $free MB left, and this takes $2 MB: free some, or choose another place by --build DIR"
 }
 
 # install_sanitizers: clang's own, which Debian keeps in a package named after clang's version.
