@@ -5,7 +5,7 @@
 
 build_packages=(g++ gcc meson ninja-build pkg-config libcli11-dev libsodium-dev libyaml-dev nlohmann-json3-dev zlib1g-dev)
 example_packages=(libopenblas-dev dataset-fashion-mnist)
-test_packages=(abigail-tools libcmocka-dev clang python3 libgloo-dev iproute2)
+test_packages=(abigail-tools libcmocka-dev clang python3 libgloo-dev iproute2 mold)
 ffi_packages=(rustc cargo bindgen golang-go python3-numpy libdlpack-dev)
 
 say() { printf '== %s\n' "$*" >&2; }
@@ -111,24 +111,31 @@ reset_build() {
     fi
 }
 
-# set_up_build FOLDER ARGUMENT...: configures it with these arguments of `meson setup`, unless it already is.
-# The requested configuration, with compilers and linker, is kept beside it: Meson cannot change those in place.
+# set_up_build FOLDER ARGUMENT...: configures it with these arguments of `meson setup`, unless it already is. What others
+# asked for before, and these do not name, stays. Compilers and linker, which Meson cannot change in place, and all
+# arguments so far are kept beside it.
 set_up_build() {
-    local folder=$1 wanted
+    local folder=$1 compilers="${CC:-} ${CXX:-} ${CC_LD:-}" kept=('  ') argument all new=0
     shift
-    wanted=$(printf '%s\n' "${CC:-} ${CXX:-} ${CC_LD:-}" "$@")
-    if build_is_usable "$folder"; then
-        [[ -f $folder/.configured && $(<"$folder/.configured") == "$wanted" ]] && return 0
-        if [[ -z ${CC:-}${CXX:-}${CC_LD:-} ]]; then
-            say "configuring $folder again"
-            if meson setup --reconfigure "$folder" "$@" >&2 </dev/null; then
-                printf '%s\n' "$wanted" >"$folder/.configured"
-                return 0
-            fi
+    [[ ! -f $folder/.configured ]] || mapfile -t kept <"$folder/.configured"
+    all=("$compilers" "$@")
+    if [[ ${kept[0]} == "$compilers" ]] && build_is_usable "$folder"; then
+        for argument; do
+            [[ $(printf '\n%s' "${kept[@]}")$'\n' == *$'\n'"$argument"$'\n'* ]] || new=1
+        done
+        ((new)) || return 0
+        for argument in "${kept[@]:1}"; do
+            [[ $(printf '\n%s' "$@") == *$'\n'"${argument%%=*}="* ]] || all+=("$argument")
+        done
+        say "configuring $folder again"
+        if meson setup --reconfigure "$folder" "$@" >&2 </dev/null; then
+            printf '%s\n' "${all[@]}" >"$folder/.configured"
+            return 0
         fi
+        all=("$compilers" "$@")
     fi
     reset_build "$folder"
     say "configuring $folder"
     meson setup "$folder" "$@" >&2 </dev/null || die "meson could not configure $folder (its messages are above)"
-    printf '%s\n' "$wanted" >"$folder/.configured"
+    printf '%s\n' "${all[@]}" >"$folder/.configured"
 }
