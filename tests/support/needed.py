@@ -10,20 +10,43 @@ import pathlib
 import sys
 
 
-def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
-    chosen = [set(), set()]
-    for option, name in zip(sys.argv[2::2], sys.argv[3::2]):
-        chosen[option == '--no-suite'].add(name)
-    with_these, without = chosen
-    ids = set()
-    for test in json.loads((build / 'meson-info/intro-tests.json').read_text()):
-        suites = {suite.partition(':')[2] for suite in test['suite']}
-        if not suites & without and (not with_these or suites & with_these):
-            ids.update(test['depends'])
-    for target in json.loads((build / 'meson-info/intro-targets.json').read_text()):
-        if target['id'] in ids:
-            print(*(os.path.relpath(path, build) for path in target['filename']), sep='\n')
+def suites(test):
+    return [suite.partition(':')[2] for suite in test['suite']]
 
 
-main()
+def title(test):
+    return f'{suites(test)[0]} / {test["name"]}'
+
+
+def information(build, what):
+    return json.loads((pathlib.Path(build) / f'meson-info/intro-{what}.json').read_text())
+
+
+def chosen(build, with_these=(), without=()):
+    """The tests of these suites (all, if none is named) but for those of the others, in Meson's form."""
+    return [test for test in information(build, 'tests')
+            if not set(suites(test)) & set(without) and (not with_these or set(suites(test)) & set(with_these))]
+
+
+def needed(build, tests):
+    ids = {target for test in tests for target in test['depends']}
+    build = pathlib.Path(build).resolve()
+    return [os.path.relpath(path, build) for target in information(build, 'targets')
+            if target['id'] in ids for path in target['filename']]
+
+
+def split_options(arguments):
+    """['--suite', 'a', '--no-suite', 'b'] -> (['a'], ['b'])"""
+    pairs = list(zip(arguments[::2], arguments[1::2]))
+    return [name for option, name in pairs if option == '--suite'], [name for option, name in pairs if option == '--no-suite']
+
+
+def main(build, *options):
+    tests = chosen(build, *split_options(options))
+    if not tests:
+        sys.exit(f'error: {build} has no test of these suites: {" ".join(options)}')
+    print(*needed(build, tests), sep='\n')
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])
