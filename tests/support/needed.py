@@ -29,10 +29,10 @@ def chosen(build, with_these=(), without=()):
 
 
 def needed(build, tests):
-    ids = {target for test in tests for target in test['depends']}
-    build = pathlib.Path(build).resolve()
-    return [os.path.relpath(path, build) for target in information(build, 'targets')
-            if target['id'] in ids for path in target['filename']]
+    """{title of a test: the files that it needs}, relative to the build folder."""
+    folder = pathlib.Path(build).resolve()
+    files = {target['id']: [os.path.relpath(path, folder) for path in target['filename']] for target in information(build, 'targets')}
+    return {title(test): [path for target in test['depends'] for path in files[target]] for test in tests}
 
 
 def split_options(arguments):
@@ -45,7 +45,7 @@ def main(build, *options):
     tests = chosen(build, *split_options(options))
     if not tests:
         sys.exit(f'error: {build} has no test of these suites: {" ".join(options)}')
-    print(*needed(build, tests), sep='\n')
+    print(*sorted(set().union(*needed(build, tests).values())), sep='\n')
 
 
 if __name__ == '__main__':

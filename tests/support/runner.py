@@ -80,25 +80,26 @@ class Runner:
         for process in list(self.processes):
             send(process, number)
 
-    def run(self, tests, slots=None):
-        """Runs them in this order; returns {title: result}. Who has not begun when it is asked to end is left out."""
+    def run(self, tests, alone=False, may_begin=lambda test: True):
+        """Runs them in this order; returns {title: result}. Left out is what may not begin when its turn comes, and all
+        that has not begun when the runner is asked to end."""
         results, threads = {}, []
         self.total += len(tests)
         for test in tests:
-            cost = min(self.slots, weight(test)) if test['is_parallel'] and not slots else self.slots
+            cost = self.slots if alone or not test['is_parallel'] else min(self.slots, weight(test))
             with self.changed:
                 self.changed.wait_for(lambda: self.asked_to_end or self.free >= cost)
                 if self.asked_to_end:
                     break
+                if not may_begin(test):
+                    self.total -= 1
+                    continue
                 self.free -= cost
             threads.append(threading.Thread(target=self.run_one, args=(test, cost, results)))
             threads[-1].start()
         for thread in threads:
             thread.join()
         return results
-
-    def run_alone(self, tests):
-        return self.run(tests, self.slots)
 
     def run_one(self, test, cost, results):
         result = self.perform(test)
@@ -173,7 +174,7 @@ def run_again(runner, tests, results):
         print(f'== {len(failed)} programs failed: more than {MOST_AGAIN} are not run again')
         return {}
     print('== again, alone: ' + ', '.join(needed.title(test) for test in failed), flush=True)
-    return runner.run_alone(failed)
+    return runner.run(failed, alone=True)
 
 
 def run_and_sum_up(build, tests, patience):

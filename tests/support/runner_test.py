@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/run runs what was chosen, runs again what failed, and counts what never ran as failed."""
+"""tests/run runs what was chosen, runs again what failed, and counts what never ran as failed. --near chooses what a change
+needs. With the build folder as an argument: what the table in tests/README.md names exists."""
 import contextlib
 import io
 import json
@@ -13,6 +14,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 
+import near  # noqa: E402
 import needed  # noqa: E402
 import runner  # noqa: E402
 import summary  # noqa: E402
@@ -152,7 +154,7 @@ class Needed(Folder):
         (self.build / 'meson-info/intro-tests.json').write_text(json.dumps(tests))
         (self.build / 'meson-info/intro-targets.json').write_text(json.dumps(
             [{'id': name, 'filename': [str(self.build.resolve() / 'tests' / name)]} for name in '1234']))
-        self.assertEqual(needed.needed(self.build, needed.chosen(self.build, ['api'])), ['tests/2', 'tests/3'])
+        self.assertEqual(needed.needed(self.build, needed.chosen(self.build, ['api'])), {'api / b': ['tests/2', 'tests/3']})
 
 
 class Suites(unittest.TestCase):
@@ -177,5 +179,99 @@ class Findings(unittest.TestCase):
         self.assertEqual(summary.telling_lines('\n'.join(lines))[:2], ['49', 'x.c:8: error: Failure!'])
 
 
+TABLE = """
+| folder | tests | because |
+|---|---|---|
+| `lib` | api | all |
+| `lib/comm` | unit comm_* plan; multi ways | |
+| `lib/util` | unit log | |
+
+| other | table |
+|---|---|
+"""
+
+
+class Near(Folder):
+    def setUp(self):
+        super().setUp()
+        names = 'unit comm_group', 'unit comm_log', 'unit plan', 'unit log', 'multi multi_ways', 'api value', 'api step'
+        self.tests = []
+        for suite, name in (name.split() for name in names):
+            program = 'tests/unit' if suite == 'unit' else f'tests/{name}'  # all unit tests are one program
+            self.tests.append(made_up(name, suite=suite, cmd=[str(self.build / program), name]))
+        makes = {'tests/unit': {'plan.o', 'log.o', 'comm.o', 'lib/a'}, 'lib/a': {'lib/comm.o', 'lib/log.o'},
+                 'lib/so': {'lib/a'}, 'lib/so.symbols': {'lib/so'}, 'tests/multi_ways': {'ways.o', 'lib/so.symbols'},
+                 'tests/value': {'value.o', 'lib/so.symbols'}, 'tests/step': {'step.o', 'lib/so.symbols'}}
+        reads = {'plan.o': {'tests/unit/plan_test.cpp', 'lib/comm/plan.h', 'lib/util/text.h'}, 'log.o': {'tests/unit/log_test.cpp'},
+                 'comm.o': {'tests/unit/comm_group_test.cpp'}, 'ways.o': {'tests/multi/ways_test.c', 'tests/multi/multi.h'},
+                 'value.o': {'tests/api/value_test.c'}, 'step.o': {'tests/api/step_test.c'},
+                 'lib/comm.o': {'lib/comm/plan.cpp', 'lib/comm/plan.h', 'lib/util/text.h'}, 'lib/log.o': {'lib/util/log.cpp'}}
+        self.graph = near.Graph(makes, reads, {'lib/comm.o': 20, 'lib/log.o': 2, 'plan.o': 90})
+        includes = {'tests/unit/plan_test.cpp': {'comm/plan.h'}, 'lib/comm/plan.h': {'util/text.h'}, 'lib/comm/plan.cpp': {'comm/plan.h'}}
+        programs = {needed.title(test): [str(pathlib.Path(test['cmd'][0]).relative_to(self.build))] for test in self.tests}
+        self.project = near.Project(self.build, self.tests, programs, self.graph, includes)
+        self.durations = runner.Durations(self.build)
+        self.durations.known = {needed.title(test): 1 for test in self.tests}
+
+    def order(self, *paths):
+        return [test['name'] for test in near.in_order(paths, self.project, near.Table(TABLE), self.durations)]
+
+    def chosen(self, path, seconds):
+        chooser = near.Chooser(self.project, [path], self.durations, cores=2)
+        return [test['name'] for test in chooser.choose(near.in_order([path], self.project, near.Table(TABLE), self.durations), seconds)]
+
+    def test_a_source_of_lib_takes_its_headers_users_then_its_folder_then_those_above(self):
+        self.assertEqual(self.order('lib/comm/plan.cpp'), ['plan', 'comm_group', 'comm_log', 'multi_ways', 'value', 'step'])
+
+    def test_a_header_takes_the_folders_that_include_it_too(self):
+        self.assertEqual(self.order('lib/util/text.h'), ['log', 'value', 'step', 'comm_group', 'comm_log', 'plan', 'multi_ways'])
+
+    def test_a_changed_test_comes_first(self):
+        self.assertEqual(self.order('tests/unit/log_test.cpp'), ['log'])
+        self.assertEqual(self.order('tests/multi/multi.h'), ['multi_ways'])
+        self.assertEqual(self.order('lib/comm/plan.cpp', 'tests/api/step_test.c')[:2], ['step', 'plan'])
+
+    def test_an_unknown_folder_takes_nothing(self):
+        self.assertEqual(self.order('elsewhere/x.c'), [])
+
+    def test_quick_ones_come_first_among_equals(self):
+        self.durations.known['api / step'] = 0.5
+        self.assertEqual(self.order('lib/other.cpp'), ['step', 'value'])
+
+    def test_only_what_fits_is_chosen(self):
+        self.assertEqual(self.chosen('lib/comm/plan.cpp', 25), ['plan', 'comm_group', 'comm_log', 'multi_ways', 'value', 'step'])
+        self.durations.known['multi / multi_ways'] = 6
+        self.assertEqual(self.chosen('lib/comm/plan.cpp', 25), ['plan', 'comm_group', 'comm_log', 'value', 'step'])
+        self.assertEqual(self.chosen('lib/comm/plan.cpp', 10), [])  # compiling takes 20 s
+
+    def test_what_takes_long_to_compile_is_left_to_the_end(self):
+        self.assertEqual(self.chosen('lib/comm/plan.h', 40), ['multi_ways', 'value', 'step'])
+
+    def test_programs_are_not_linked_again_behind_a_list_of_symbols(self):
+        self.assertEqual(self.graph.above(self.graph.reading('lib/util/log.cpp')),
+                         {'lib/log.o', 'lib/a', 'lib/so', 'lib/so.symbols', 'tests/unit'})
+
+
+class NearTable(unittest.TestCase):
+    rows = near.Table((ROOT / 'tests/README.md').read_text()).rows
+
+    def test_it_names_every_folder_of_lib(self):
+        sources = [path for path in (ROOT / 'lib').rglob('*') if path.suffix in ('.h', '.cpp', '.cu')]
+        folders = {'/'.join(path.relative_to(ROOT).parts[:-1][:3]) for path in sources}
+        self.assertEqual(folders - set(self.rows), set())
+
+    def test_what_it_names_exists(self):
+        for folder in self.rows:
+            self.assertTrue((ROOT / folder).is_dir(), folder)
+        if len(BUILD) == 0:
+            self.skipTest('this build leaves tests out')
+        tests = needed.chosen(BUILD[0])
+        for folder, entries in self.rows.items():
+            for suite, patterns in entries:
+                for pattern in patterns or ['*']:
+                    self.assertTrue(any(near.matches((suite, [pattern]), test) for test in tests), f'{folder}: {suite} {pattern}')
+
+
+BUILD = sys.argv[1:]
 if __name__ == '__main__':
-    unittest.main()
+    unittest.main(argv=sys.argv[:1])
