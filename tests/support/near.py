@@ -209,9 +209,10 @@ def in_order(paths, project, table, durations):
 class Chooser:
     """Chooses what fits into a time, with all that must be made for it."""
 
-    def __init__(self, project, paths, durations, cores):
+    def __init__(self, project, paths, durations, cores, missing=()):
         self.project, self.durations, self.cores = project, durations, cores
-        self.dirty = project.graph.above({made for path in paths for made in project.graph.reading(path)})
+        changed = {made for path in paths for made in project.graph.reading(path)}
+        self.dirty = project.graph.above(changed) | set(missing)
         self.made = set()
 
     def building(self, outputs):
@@ -265,7 +266,8 @@ def main(build, revision, patience=1.0):
     durations, cores = runner.Durations(build), len(os.sched_getaffinity(0))
     left = in_order(paths, project, Table((ROOT / 'tests/README.md').read_text()), durations)
     print(f'== changed since {revision}: {" ".join(paths[:20])}{" ..." if len(paths) > 20 else ""}', flush=True)
-    chooser = Chooser(project, paths, durations, cores)
+    missing = [made for made in project.graph.makes if not (build / made).exists()]
+    chooser = Chooser(project, paths, durations, cores, missing)
     time_given = max(SECONDS, chooser.for_all(left) + LEAST)
 
     run = runner.Runner(build, 2 * cores, patience)
