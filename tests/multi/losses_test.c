@@ -189,7 +189,7 @@ static int32_t asking_step(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-/// A scenario of preemption_test.py.
+/// A scenario of launch_preemption_test.py.
 static void all_end_when_one_is_asked(void) {
     struct sigaction action = {0};
     action.sa_handler = note_that_it_is_asked;

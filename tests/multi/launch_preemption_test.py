@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""SIGTERM to one worker, or to the launcher, during collectives. Usage: preemption_test.py MDIST MULTI_LOSSES"""
+"""SIGTERM to one worker, or to the launcher, during collectives. Usage: launch_preemption_test.py MDIST MULTI_LOSSES"""
 import os
 import random
 import signal

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`mdist store` brings workers together that nobody has launched. Usage: store_test.py MDIST"""
+"""`mdist store` brings workers together that nobody has launched. Usage: store_command_test.py MDIST"""
 import signal
 import subprocess
 
