@@ -152,7 +152,7 @@ static void try_all_types(mdist_strategy_t *strategy, uint32_t replicas, Way way
 static void all_reduce_follows_the_tree_for_all_types_and_replica_counts(void **state) {
     (void)state;
     seed_random(20240801);
-    for (int turn = 0; turn < (long_tier() ? 4 : 1); ++turn)
+    for (int turn = 0; turn < (is_long() ? 4 : 1); ++turn)
         for (uint32_t replicas = 1; replicas <= MAX_REPLICAS; ++replicas) {
             mdist_strategy_t *strategy = make_strategy(replicas, NULL);
             try_all_types(strategy, replicas, all_reduce_in_step);
@@ -164,7 +164,7 @@ static void strategy_all_reduce_follows_the_tree_with_both_executors(void **stat
     (void)state;
     seed_random(20240802);
     static const char *const executors[] = {"threads", "caller"};
-    for (int turn = 0; turn < (long_tier() ? 4 : 1); ++turn)
+    for (int turn = 0; turn < (is_long() ? 4 : 1); ++turn)
         for (uint32_t replicas = 1; replicas <= MAX_REPLICAS; ++replicas) {
             mdist_strategy_t *strategy = make_strategy(replicas, executors[(replicas + (uint32_t)turn) % 2]);
             try_all_types(strategy, replicas, all_reduce_by_strategy);
@@ -176,10 +176,10 @@ static void strategy_all_reduce_follows_the_tree_with_both_executors(void **stat
 static void many_chunks_give_the_same_bits(void **state) {
     (void)state;
     seed_random(20240803);
-    for (uint32_t replicas = 1; replicas <= (long_tier() ? 9u : 4u); ++replicas) {
+    for (uint32_t replicas = 1; replicas <= (is_long() ? 9u : 4u); ++replicas) {
         mdist_strategy_t *strategy = make_strategy(replicas, NULL);
         mdist_strategy_t *caller = make_strategy(replicas, "caller");
-        for (int turn = 0; turn < (long_tier() ? 8 : 3); ++turn) {
+        for (int turn = 0; turn < (is_long() ? 8 : 3); ++turn) {
             const int32_t dtype = (int32_t)(1 + below(DTYPES));
             int op = (int)(1 + below(OPS));
             if (!takes(op, dtype)) op = dtype == MDIST_BOOL ? MDIST_XOR : MDIST_SUM;
@@ -200,7 +200,7 @@ static void buffers_of_mixed_types_are_reduced_in_one_call(void **state) {
     seed_random(20240804);
     for (uint32_t replicas = 1; replicas <= MAX_REPLICAS; ++replicas) {
         mdist_strategy_t *strategy = make_strategy(replicas, NULL);
-        for (int turn = 0; turn < (long_tier() ? 100 : 12); ++turn) {
+        for (int turn = 0; turn < (is_long() ? 100 : 12); ++turn) {
             Plan plan = plan_one(replicas, (int)(1 + below(OPS)), MDIST_FLOAT32, 0);
             plan.count = below(MAX_BUFFERS + 1);
             const uint64_t limit = below(3) == 0 ? 30000 : 700;
@@ -218,8 +218,8 @@ static void buffers_of_mixed_types_are_reduced_in_one_call(void **state) {
 
 static void repetitions_give_identical_bits(void **state) {
     (void)state;
-    const uint64_t seed = 20240805;
-    seed_random(seed);
+    seed_random(20240805);
+    const uint64_t seed = random_state;
     mdist_strategy_t *strategy = make_strategy(5, NULL);
     const uint64_t sizes[] = {1000, 90001};
     for (int size = 0; size < 2; ++size)

@@ -127,7 +127,7 @@ static void try_kind(Kind kind, uint64_t seed) {
     seed_random(seed);
     for (uint32_t replicas = 1; replicas <= MAX_REPLICAS; ++replicas) {
         mdist_strategy_t *strategy = make_strategy(replicas, NULL);
-        for (int turn = 0; turn < (long_tier() ? 400 : 30); ++turn) {
+        for (int turn = 0; turn < (is_long() ? 400 : 30); ++turn) {
             static Exchange e;
             draw(&e, replicas, kind);
             allocate(&e);

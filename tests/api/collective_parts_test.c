@@ -3,8 +3,7 @@
 #include "parts_support.h"
 
 static int trials_of(int few) {
-    const char *const tier = getenv("MDIST_TEST_TIER");
-    return tier != NULL && strcmp(tier, "long") == 0 ? 20 * few : few;
+    return is_long() ? 20 * few : few;
 }
 
 static void every_part_arrives_where_it_is_taken(void **state) {
@@ -15,7 +14,7 @@ static void every_part_arrives_where_it_is_taken(void **state) {
         mdist_group_t *group = last_first(strategy);
         assert_non_null(group);
         for (int i = 0; i < trials_of(6); ++i) {
-            Parts self = {.seed = n * 100 + (uint64_t)i, .longest = i % 2 == 0 ? 300 : 6000};
+            Parts self = {.seed = test_seed(0) + n * 100 + (uint64_t)i, .longest = i % 2 == 0 ? 300 : 6000};
             self.group = i % 3 == 1 ? group : NULL;
             const mdist_status_t status = mdist_run(strategy, parts_step, &self, NULL, 0, NULL, 0, NULL, &error);
             for (uint32_t r = 0; r < n; ++r) assert_string_equal(self.notes[r].text, "");

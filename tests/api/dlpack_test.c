@@ -196,7 +196,7 @@ static void whatever_is_dense_comes_in_and_nothing_else(void **state) {
     static unsigned char data[64 + 8 * 4 * 4 * 4 * 4 * 4 * 4 * 4 * 4];
     int dense = 0, refused = 0;
     seed_random(20240607);
-    for (int turn = 0; turn < (long_tier() ? 100000 : 3000); ++turn) {
+    for (int turn = 0; turn < (is_long() ? 100000 : 3000); ++turn) {
         int64_t shape[MDIST_MAX_RANK], strides[MDIST_MAX_RANK];
         const int32_t rank = (int32_t)below(MDIST_MAX_RANK + 1), dtype = (int32_t)below(DL_DTYPES) + 1;
         for (int32_t i = 0; i < rank; ++i) shape[i] = below(16) == 0 ? 0 : (int64_t)below(3) + 1;
@@ -356,7 +356,7 @@ static void two_threads_may_let_go_at_once(void **state) {
     (void)state;
     float data[2] = {0};
     const int64_t shape[1] = {2};
-    for (int turn = 0; turn < (long_tier() ? 5000 : 200); ++turn) {
+    for (int turn = 0; turn < (is_long() ? 5000 : 200); ++turn) {
         Theirs theirs;
         describe(&theirs, (DlLayout)(turn % LAYOUTS), data, MDIST_FLOAT32, 1, shape);
         Ending ending = {.value = taken(&theirs)};

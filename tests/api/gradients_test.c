@@ -7,8 +7,7 @@
 static const uint64_t bucket_sizes[] = {0, 1, 64, 1000, 100000};
 
 static int trials_of(int few) {
-    const char *const tier = getenv("MDIST_TEST_TIER");
-    return tier != NULL && strcmp(tier, "long") == 0 ? 40 * few : few;
+    return is_long() ? 40 * few : few;
 }
 
 typedef mdist_status_t (*Running)(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data,
@@ -41,7 +40,7 @@ static void any_order_and_any_buckets_give_the_bits_of_one_all_reduce(void **sta
     for (uint32_t n = 1; n <= 3; ++n) {
         mdist_strategy_t *strategy = make_strategy(n, NULL);
         for (int i = 0; i < trials_of(8); ++i) {
-            const uint64_t seed = n * 1000 + (uint64_t)i;
+            const uint64_t seed = test_seed(0) + n * 1000 + (uint64_t)i;
             Trial trial = {.seed = seed, .model = random_model(seed, 0), .rounds = 1};
             trial.op = i % 2 == 0 ? MDIST_SUM : MDIST_MEAN;
             make_gradients(&trial, strategy, bucket_sizes[i % 5], 0);
@@ -84,7 +83,7 @@ static void rounds_are_added_up(void **state) {
     for (uint32_t n = 1; n <= 3; ++n) {
         mdist_strategy_t *strategy = make_strategy(n, NULL);
         for (int i = 0; i < trials_of(6); ++i) {
-            const uint64_t seed = n * 2000 + (uint64_t)i;
+            const uint64_t seed = test_seed(0) + n * 2000 + (uint64_t)i;
             const int32_t dtype = i % 3 == 0 ? MDIST_FLOAT64 : MDIST_FLOAT32;
             Trial trial = {.seed = seed, .model = random_model(seed, dtype)};
             trial.op = i % 2 == 0 ? MDIST_MEAN : MDIST_SUM;
@@ -142,7 +141,7 @@ static void only_a_larger_norm_is_brought_down(void **state) {
     for (uint32_t n = 1; n <= 3; ++n) {
         mdist_strategy_t *strategy = make_strategy(n, NULL);
         for (int i = 0; i < trials_of(6); ++i) {
-            const uint64_t seed = n * 3000 + (uint64_t)i;
+            const uint64_t seed = test_seed(0) + n * 3000 + (uint64_t)i;
             const int32_t dtype = i % 3 == 0 ? MDIST_FLOAT64 : MDIST_FLOAT32;
             Trial trial = {.seed = seed, .model = random_model(seed, dtype), .rounds = 1 + i % 2, .op = MDIST_SUM};
             trial.clip_norm = i % 2 == 0 ? 0.3 : 1e9;

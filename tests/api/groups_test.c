@@ -247,7 +247,7 @@ static void random_groups_do_what_the_header_says(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     seed_random(18);
-    for (int round = 0; round < (long_tier() ? 400 : 40); ++round) {
+    for (int round = 0; round < (is_long() ? 400 : 40); ++round) {
         World *world = calloc(1, sizeof *world);
         assert_non_null(world);
         world->n = 1 + (uint32_t)below(MOST);

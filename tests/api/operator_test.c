@@ -7,13 +7,11 @@
 static void any_operator_follows_the_tree(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
-    const char *tier = getenv("MDIST_TEST_TIER");
-    const int is_long = tier != NULL && strcmp(tier, "long") == 0;
-    OperatorRun run = {.rounds = is_long ? 200 : 12};
+    OperatorRun run = {.rounds = is_long() ? 200 : 12};
     assert_int_equal(create_operators(run.ops), 0);
     for (uint32_t replicas = 1; replicas <= 9; ++replicas) {
         mdist_strategy_t *strategy = make_strategy(replicas, NULL);
-        run.seed = 100 + replicas;
+        run.seed = test_seed(100) + replicas;
         OK(mdist_run(strategy, operators_step, &run, NULL, 0, NULL, 0, NULL, &error));
         mdist_strategy_destroy(strategy);
     }

@@ -8,7 +8,6 @@
 #include "mdist_test.h"
 
 #include <pthread.h>
-#include <time.h>
 
 enum { MOST = 5, LONGEST = 8, DEEPEST = 2, LARGE = 3000 };
 
@@ -43,11 +42,8 @@ typedef struct Program {
 
 static uint64_t random_state;
 
-static uint32_t draw(uint32_t below) { // splitmix64
-    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ z >> 31) >> 32) % below;
+static uint32_t draw(uint32_t below) {
+    return draw_from(&random_state, below);
 }
 
 static Program *make_program(uint32_t replicas, int depth) {
@@ -302,13 +298,10 @@ static void check_program(mdist_strategy_t *strategy, Program *program, uint32_t
 
 static void random_programs_do_what_the_model_says(void **state) {
     (void)state;
-    const char *tier = getenv("MDIST_TEST_TIER"), *given = getenv("MDIST_TEST_SEED");
-    const unsigned long programs = given != NULL ? 1 : tier != NULL && strcmp(tier, "long") == 0 ? 5000 : 300;
-    const unsigned long first = given != NULL ? strtoul(given, NULL, 10) : (unsigned long)time(NULL) * 100000;
+    const uint64_t first = test_seed(1), count = seed_count(300, 5000);
     mdist_strategy_t *strategies[MOST + 1] = {NULL};
     for (uint32_t n = 1; n <= MOST; ++n) strategies[n] = make_strategy(n, NULL);
-    print_message("# seeds %lu to %lu; MDIST_TEST_SEED=... repeats one\n", first, first + programs - 1);
-    for (unsigned long seed = first; seed < first + programs; ++seed) {
+    for (uint64_t seed = first; seed < first + count; ++seed) {
         random_state = seed;
         const uint32_t n = 1 + draw(MOST);
         Program *program = make_program(n, 0);

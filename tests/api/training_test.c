@@ -15,6 +15,7 @@
 
 #include "input.h"
 #include "mnist.h"
+#include "random.h"
 #include "trainer.h"
 
 enum { STEPS = 50, ROWS = 321, BATCH = 32 }; // ten full batches and one of a single row, which leaves replicas empty
@@ -36,8 +37,7 @@ static unsigned next_random(void) { // xorshift64*
 
 // Makes ten patterns with noise, so that there is something to learn.
 static MnistSet synthetic_set(void) {
-    random_state = 20240607;
-    print_message("# synthetic images from seed %llu\n", (unsigned long long)random_state);
+    random_state = test_seed(20240607);
     static uint8_t patterns[MNIST_CLASSES][MNIST_PIXELS];
     for (int i = 0; i < MNIST_CLASSES; ++i)
         for (int k = 0; k < MNIST_PIXELS; ++k) patterns[i][k] = next_random() % 4 == 0 ? 160 : 0;
@@ -209,8 +209,7 @@ static void weights_after_50_steps_agree_with_a_plain_reference_on_synthetic_ima
     (void)state;
     MnistSet set = synthetic_set();
     compare_with_reference(&set, BATCH);
-    const char *tier = getenv("MDIST_TEST_TIER");
-    if (tier && strcmp(tier, "long") == 0) {
+    if (is_long()) {
         compare_with_reference(&set, 7);
         compare_with_reference(&set, ROWS);
     }

@@ -260,7 +260,7 @@ static void random_axes_agree_with_wider_arithmetic(void **state) {
     seed_random(20240831);
     for (uint32_t n = 1; n <= MAX_REPLICAS; ++n) {
         mdist_strategy_t *strategy = make_strategy(n, "caller");
-        for (int turn = 0; turn < (long_tier() ? 5000 : 250); ++turn) try_random_axes(strategy, n);
+        for (int turn = 0; turn < (is_long() ? 5000 : 250); ++turn) try_random_axes(strategy, n);
         mdist_strategy_destroy(strategy);
     }
 }

@@ -198,7 +198,7 @@ static void *read_often(void *user_data) {
 
 static void values_may_be_read_and_destroyed_by_many_threads(void **state) {
     (void)state;
-    for (int turn = 0; turn < (long_tier() ? 200 : 10); ++turn) {
+    for (int turn = 0; turn < (is_long() ? 200 : 10); ++turn) {
         float number = 3;
         Shared shared = {.value = make_value(&number, MDIST_FLOAT32, 0)};
         pthread_t threads[4];

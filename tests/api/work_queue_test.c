@@ -444,11 +444,10 @@ static int32_t random_step(mdist_replica_t *replica, void *user_data) {
 static void any_number_at_any_time(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
-    const char *tier = getenv("MDIST_TEST_TIER");
-    const uint64_t rounds = tier != NULL && strcmp(tier, "long") == 0 ? 400 : 12;
+    const uint64_t first = test_seed(0), count = seed_count(12, 400);
     for (uint32_t n = 2; n <= 5; ++n) {
         mdist_strategy_t *strategy = make_strategy(n, NULL);
-        for (uint64_t seed = 0; seed < rounds; ++seed) {
+        for (uint64_t seed = first; seed < first + count; ++seed) {
             Random random = {.seed = seed};
             if (seed % 2 == 0)
                 OK(mdist_run(strategy, random_step, &random, NULL, 0, NULL, 0, NULL, &error));

@@ -10,7 +10,6 @@
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <time.h>
 
 enum { MOST = 9, LONGEST = 10, SMALL = 40, MIDDLE = 5000, LARGE = 300000, MARGIN = 16 };
 
@@ -30,33 +29,23 @@ typedef struct Program {
     int reached[MOST]; // number of operations that succeeded
 } Program;
 
-static uint64_t mixed(uint64_t z) { // splitmix64
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static uint32_t draw(uint64_t *state, uint32_t below) {
-    return (uint32_t)(mixed(*state += 0x9e3779b97f4a7c15u) >> 32) % below;
-}
-
 static Program *make_program(uint64_t seed) {
     Program *self = calloc(1, sizeof *self);
     assert_non_null(self);
     uint64_t state = seed;
     self->seed = seed;
-    self->n = 1 + draw(&state, MOST);
-    self->length = 1 + (int)draw(&state, LONGEST);
-    self->fault_at = draw(&state, 4) == 0 ? (int)draw(&state, (uint32_t)self->length) : -1;
-    self->fault_who = draw(&state, self->n);
+    self->n = 1 + draw_from(&state, MOST);
+    self->length = 1 + (int)draw_from(&state, LONGEST);
+    self->fault_at = draw_from(&state, 4) == 0 ? (int)draw_from(&state, (uint32_t)self->length) : -1;
+    self->fault_who = draw_from(&state, self->n);
     for (int i = 0; i < self->length; ++i) {
-        const uint32_t size = draw(&state, 12);
-        self->kinds[i] = (Kind)draw(&state, KINDS);
-        self->elements[i] = draw(&state, size < 6 ? SMALL : size < 11 ? MIDDLE : LARGE);
+        const uint32_t size = draw_from(&state, 12);
+        self->kinds[i] = (Kind)draw_from(&state, KINDS);
+        self->elements[i] = draw_from(&state, size < 6 ? SMALL : size < 11 ? MIDDLE : LARGE);
         if (self->kinds[i] == GATHER) self->elements[i] /= self->n;
         if (self->kinds[i] == SCATTER || self->kinds[i] == ALL_TO_ALL)
             self->elements[i] = self->elements[i] / self->n * self->n;
-        self->roots[i] = draw(&state, self->n);
+        self->roots[i] = draw_from(&state, self->n);
     }
     return self;
 }
@@ -185,7 +174,7 @@ static mdist_status_t take_part(Part *p, Form form, mdist_error_t **error) {
 static int operate(Program *self, mdist_replica_t *replica, int at, uint64_t *state) {
     const uint32_t id = mdist_replica_id(replica);
     const Kind kind = self->kinds[at];
-    const uint64_t elements = self->elements[at], outputs = outputs_of(self, at), shift = draw(state, MARGIN);
+    const uint64_t elements = self->elements[at], outputs = outputs_of(self, at), shift = draw_from(state, MARGIN);
     const int same = kind == IN_PLACE || kind == BROADCAST;
     uint32_t *in = NULL, *out = NULL;
     mdist_error_t *error = NULL;
@@ -199,7 +188,7 @@ static int operate(Program *self, mdist_replica_t *replica, int at, uint64_t *st
                  .in = buffer_of(from, MDIST_UINT32, elements),
                  .out = buffer_of(to, MDIST_UINT32, outputs)};
     const int fault = at == self->fault_at && id == self->fault_who;
-    const mdist_status_t status = take_part(&part, fault ? DESTROYED : (Form)draw(state, DESTROYED), &error);
+    const mdist_status_t status = take_part(&part, fault ? DESTROYED : (Form)draw_from(state, DESTROYED), &error);
     const int went = status == MDIST_OK;
     if (!went) note(&self->notes[id], self->fault_at < 0 ? MDIST_OK : MDIST_ERR_ABORTED, status, &error, "operation");
     for (uint64_t i = 0; went && !fault && i < outputs; ++i) {
@@ -217,9 +206,9 @@ static int operate(Program *self, mdist_replica_t *replica, int at, uint64_t *st
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     Program *self = user_data;
     const uint32_t id = mdist_replica_id(replica);
-    uint64_t state = self->seed ^ mixed(id + 1);
+    uint64_t state = self->seed ^ mixed_bits(id + 1);
     for (int at = 0; at < self->length; ++at) {
-        if (draw(&state, 3) == 0) sched_yield();
+        if (draw_from(&state, 3) == 0) sched_yield();
         if (!operate(self, replica, at, &state)) return 0;
         self->reached[id] = at + 1;
     }
@@ -264,21 +253,9 @@ static void run_programs(uint64_t first, uint64_t count) {
     }
 }
 
-static uint64_t first_seed(void) {
-    const char *given = getenv("MDIST_TEST_SEED");
-    const uint64_t first = given != NULL ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 100000;
-    print_message("# seeds from %llu; MDIST_TEST_SEED=... repeats one\n", (unsigned long long)first);
-    return first;
-}
-
-static uint64_t how_many(void) {
-    const char *tier = getenv("MDIST_TEST_TIER");
-    return getenv("MDIST_TEST_SEED") != NULL ? 1 : tier != NULL && strcmp(tier, "long") == 0 ? 5000 : 250;
-}
-
 static void every_form_of_every_collective_gives_the_same(void **state) {
     (void)state;
-    run_programs(first_seed(), how_many());
+    run_programs(test_seed(1), seed_count(250, 5000));
 }
 
 /// The library asks for its allowed cores when a strategy is made.
@@ -290,7 +267,7 @@ static void also_on_one_core(void **state) {
     for (size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu)
         if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    run_programs(first_seed(), how_many());
+    run_programs(test_seed(1), seed_count(250, 5000));
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 

@@ -3,8 +3,6 @@
 // dataset that was made the same way.
 #include "model.h"
 
-#include <time.h>
-
 static uint64_t random_state;
 static uint64_t draw(uint64_t bound) {
     random_state ^= random_state << 13;
@@ -269,27 +267,15 @@ static void check_saved(uint64_t seed) {
     reshuffling = 0;
 }
 
-static uint64_t first_seed(uint64_t *count) {
-    const char *given = getenv("MDIST_TEST_SEED"), *tier = getenv("MDIST_TEST_TIER");
-    const int is_long = tier != NULL && strcmp(tier, "long") == 0;
-    *count = given != NULL ? 1 : is_long ? 10000 : 500;
-    const uint64_t first = given != NULL ? strtoull(given, NULL, 0) : is_long ? (uint64_t)time(NULL) * *count : 1;
-    print_message("# %llu pipelines from seed %llu; MDIST_TEST_SEED=... repeats one\n", (unsigned long long)*count,
-                  (unsigned long long)first);
-    return first;
-}
-
 static void random_pipelines_give_what_the_model_gives(void **state) {
     (void)state;
-    uint64_t count = 0;
-    const uint64_t first = first_seed(&count);
+    const uint64_t first = test_seed(1), count = seed_count(500, 10000);
     for (uint64_t seed = first; seed < first + count; ++seed) check_pipeline(seed);
 }
 
 static void saved_iterators_go_on_in_a_dataset_made_the_same_way(void **state) {
     (void)state;
-    uint64_t count = 0;
-    const uint64_t first = first_seed(&count);
+    const uint64_t first = test_seed(1), count = seed_count(500, 10000);
     for (uint64_t seed = first; seed < first + count; ++seed) check_saved(seed);
 }
 

@@ -74,7 +74,7 @@ static char *told(mdist_dataset_t *dataset) {
 static void order_errors_and_counts_are_those_of_one_thread(void **state) {
     (void)state;
     for (uint32_t round = 0; round < 12; ++round) {
-        noise = round;
+        noise = (uint32_t)test_seed(0) + round;
         write_files(round % 3 == 0 ? 0 : 200, round % 2 != 0);
         const int32_t on_corrupt = round % 3 == 2 ? MDIST_ON_CORRUPT_FAIL : MDIST_ON_CORRUPT_SKIP;
         const uint64_t cycle = 1 + below(FILES + 2), block = below(2) == 0 ? 1 : 1 + below(200);
@@ -92,7 +92,7 @@ static void order_errors_and_counts_are_those_of_one_thread(void **state) {
 
 static void epochs_begin_in_the_middle_of_nothing(void **state) {
     (void)state;
-    noise = 77;
+    noise = (uint32_t)test_seed(77);
     write_files(0, 0);
     char *wanted = told(repeat(take(records(3, 2, 0, 0), 100), 20));
     char *got = told(repeat(take(records(3, 2, 4, 0), 100), 20));
@@ -106,7 +106,7 @@ static void epochs_begin_in_the_middle_of_nothing(void **state) {
 
 static void threads_of_iterators_that_are_gone_come_to_rest(void **state) {
     (void)state;
-    noise = 78;
+    noise = (uint32_t)test_seed(78);
     write_files(0, 0);
     mdist_dataset_t *ahead = records(4, 1, 4, 0);
     mdist_error_t *error = NULL;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any call to CUDA or NCCL may fail at any time. A training program then gets an error that says so. It ends, leaves
 // nothing behind, and works when it is started again. Each random fault has a process of its own; MDIST_TEST_TIER=long
-// makes 5000. `gpu_faults SEED` repeats one.
+// makes 5000. MDIST_TEST_SEED repeats one.
 #include "training.h"
 
+#include "../support/random.h"
 #include "fake_gpu.h"
 
 #include <dlfcn.h>
@@ -240,20 +241,20 @@ static int try_seed(unsigned seed) {
 }
 
 /// Runs every kSlices-th seed, each in a process of its own.
-static pid_t start_slice(unsigned first, unsigned count) {
+static pid_t start_slice(unsigned first, unsigned end) {
     const pid_t child = fork();
     if (child != 0) return child;
     int failed = 0;
     snprintf(folder + strlen(folder), sizeof folder - strlen(folder), "/%u", first);
     if (mkdir(folder, 0700) != 0) _exit(1);
-    for (unsigned seed = first; seed <= count && failed < 5; seed += kSlices) failed += try_seed(seed);
+    for (unsigned seed = first; seed < end && failed < 5; seed += kSlices) failed += try_seed(seed);
     _exit(failed != 0);
 }
 
-static int try_all(unsigned count) {
+static int try_all(unsigned first, unsigned count) {
     pid_t slices[kSlices];
     int failed = 0;
-    for (unsigned i = 0; i < kSlices; ++i) slices[i] = start_slice(i + 1, count);
+    for (unsigned i = 0; i < kSlices; ++i) slices[i] = start_slice(first + i, first + count);
     for (unsigned i = 0; i < kSlices; ++i) {
         int status = -1;
         failed += slices[i] < 0 || waitpid(slices[i], &status, 0) != slices[i] || status != 0;
@@ -261,14 +262,13 @@ static int try_all(unsigned count) {
     return failed;
 }
 
-int main(int argc, char **argv) {
-    const char *tier = getenv("MDIST_TEST_TIER");
-    const unsigned count = tier != NULL && strcmp(tier, "long") == 0 ? 5000 : 100;
+int main(void) {
+    const unsigned first = (unsigned)test_seed(1), count = seed_count(100, 5000);
     char command[200];
     if (mkdtemp(folder) == NULL || without_faults() != 0) return 1;
-    const int failed = argc > 1 ? try_seed((unsigned)strtoul(argv[1], NULL, 10)) : try_all(count);
+    const int failed = try_all(first, count);
     snprintf(command, sizeof command, "rm -r %s", folder);
     if (system(command) != 0) return 1;
-    printf("%u injections%s\n", argc > 1 ? 1 : count, failed ? ", some of which fail" : "");
+    printf("%u injections%s\n", count, failed ? ", some of which fail" : "");
     return failed != 0;
 }

@@ -2,6 +2,7 @@
 // Generates random programs. An operation is drawn blindly, except that a program keeps to a few shapes and types. Then
 // the model computes what it would give. If the model cannot tell, another operation is drawn. Most errors are also
 // drawn again.
+#include "../support/random.h"
 #include "model.h"
 
 #include <math.h>
@@ -20,11 +21,8 @@ typedef struct Generator {
 static const char *const kPaths[] = {"a", "b", "c.0", "c.1", "c.x", "0", "1", ""};
 static const char *const kDestinations[] = {NULL, "", "cpu:0", "cpu:1", "cpu:7"};
 
-static uint32_t draw(Generator *self, uint32_t below) { // splitmix64
-    uint64_t z = self->state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ z >> 31) >> 32) % below;
+static uint32_t draw(Generator *self, uint32_t below) {
+    return draw_from(&self->state, below);
 }
 
 static int one_in(Generator *self, uint32_t many) {

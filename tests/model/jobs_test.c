@@ -4,8 +4,6 @@
 #include "../multi/multi.h"
 #include "compare.h"
 
-#include <time.h>
-
 static const char *environment[4]; // of the workers, besides the variables that describe the job
 
 static Layout layout_of_job(void) {
@@ -27,17 +25,9 @@ static void performs_programs(void) {
 }
 
 static void check(uint32_t workers, const char *devices, const char *way) {
-    const char *const given = getenv("MDIST_TEST_SEED");
     static char first[64], count[64];
-    snprintf(first, sizeof first, "TEST_FIRST_SEED=%llu",
-             given != NULL ? strtoull(given, NULL, 10) : (unsigned long long)time(NULL) * 100000);
-    snprintf(count, sizeof count, "TEST_PROGRAMS=%d",
-             given != NULL          ? 1
-             : !is_long()           ? 20
-             : MDIST_TEST_SANITIZED ? 50
-                                    : 200);
-    print_message("# %u workers with %s, seeds from %s; MDIST_TEST_SEED=... repeats one\n", workers, devices,
-                  strchr(first, '=') + 1);
+    snprintf(first, sizeof first, "TEST_FIRST_SEED=%llu", (unsigned long long)test_seed(1));
+    snprintf(count, sizeof count, "TEST_PROGRAMS=%u", seed_count(20, MDIST_TEST_SANITIZED ? 50 : 200));
     environment[0] = first;
     environment[1] = count;
     environment[2] = way;

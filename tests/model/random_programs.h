@@ -5,29 +5,20 @@
 #include "../support/mdist_test.h"
 #include "compare.h"
 
-#include <time.h>
-
 enum { MOST_STRATEGIES = 8 };
 
-/// Runs the programs of consecutive seeds, each on one of the strategies. If MDIST_TEST_SEED is set, runs the program
-/// of that seed on all of them.
+/// Runs the programs of consecutive seeds, each on one of the strategies. If it is one seed only, runs its program on
+/// all of them.
 MDIST_TEST_HELPER void programs_on(const char *const *devices, const uint32_t *replicas, uint32_t strategy_count,
-                                   uint64_t quick, uint64_t thorough) {
-    const char *const tier = getenv("MDIST_TEST_TIER"), *const given = getenv("MDIST_TEST_SEED");
-    const uint64_t count = given != NULL ? 1 : tier != NULL && strcmp(tier, "long") == 0 ? thorough : quick;
-    const uint64_t first = given != NULL ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 100000;
-    print_message("# seeds %llu to %llu; MDIST_TEST_SEED=... repeats one\n", (unsigned long long)first,
-                  (unsigned long long)(first + count - 1));
+                                   uint32_t quick, uint32_t thorough) {
+    const uint64_t first = test_seed(1), count = seed_count(quick, thorough);
     quiet_log();
     mdist_strategy_t *strategies[MOST_STRATEGIES] = {NULL};
     int differences = 0;
     for (uint32_t n = 0; n < strategy_count; ++n) assert_non_null(strategies[n] = strategy_on(devices[n]));
-    // The limit is for a busy machine, and for a fake GPU, whose threads take turns. Fewer programs are no failure.
-    const time_t enough = time(NULL) + (getenv("MDIST_CUDA_MODULE") != NULL ? 100 : 300);
-    uint64_t seed = first;
-    for (; seed < first + count && differences < 3 && time(NULL) < enough; ++seed)
+    for (uint64_t seed = first; seed < first + count && differences < 3; ++seed)
         for (uint32_t n = 0; n < strategy_count; ++n) {
-            if (given == NULL && seed % strategy_count != n) continue;
+            if (count != 1 && seed % strategy_count != n) continue;
             Layout layout = layout_of(1, &replicas[n]);
             layout.has_nccl = strncmp(devices[n], "gpu", 3) == 0 && strchr(devices[n], '*') == NULL && replicas[n] > 1;
             if (!differs_and_print(strategies[n], make_program(seed, &layout))) continue;
@@ -39,6 +30,5 @@ MDIST_TEST_HELPER void programs_on(const char *const *devices, const uint32_t *r
         }
     for (uint32_t n = 0; n < strategy_count; ++n) mdist_strategy_destroy(strategies[n]);
     forget_tensors();
-    print_message("# %llu programs\n", (unsigned long long)(seed - first));
     assert_int_equal(differences, 0);
 }

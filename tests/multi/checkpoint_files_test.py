@@ -9,9 +9,9 @@ import sys
 import zlib
 
 from launch_support import PATIENCE_S, Case, environment, run_all
+from seeds import is_long, test_seed
 
 CHECKPOINTER = sys.argv[1]
-LONG = os.environ.get("MDIST_TEST_TIER") == "long"
 TYPES = {"I32": 4}
 
 
@@ -145,10 +145,9 @@ class Checkpoints(Case):
         self.assertEqual(result.stdout, "1\n")
 
     def test_a_kill_at_any_time_leaves_a_whole_checkpoint(self):
-        seed = random.randrange(1 << 32)
-        chance = random.Random(seed)
+        chance = random.Random(test_seed(1))
         last = 0
-        for _ in range(2000 if LONG else 60):
+        for _ in range(2000 if is_long() else 60):
             saver = subprocess.Popen([CHECKPOINTER, "save", self.folder, "0", "1000000", "64"], env=environment(),
                                      stdout=subprocess.PIPE, bufsize=0)  # unbuffered: reading a line reads nothing else
             # It is killed at a random time, on purpose. Even on a slow machine, some programs must get to save.
@@ -162,8 +161,8 @@ class Checkpoints(Case):
             now = self.restored(64)
             now = 0 if now == "none" else int(now)
             # The checkpoint that was reported is there, or one more; never an older one than before.
-            self.assertGreaterEqual(now, max([last, *map(int, said)]), f"seed {seed}")
-            self.assertLessEqual(now, max([last, *map(int, said)]) + 1, f"seed {seed}")
+            self.assertGreaterEqual(now, max([last, *map(int, said)]))
+            self.assertLessEqual(now, max([last, *map(int, said)]) + 1)
             last = now
         self.assertGreater(last, 0, "some checkpoints were saved")
         print(f"# {last} checkpoints were saved")

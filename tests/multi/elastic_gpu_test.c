@@ -304,11 +304,9 @@ static void fail_somewhere(uint64_t seed) {
 
 static void random_faults_give_the_result_or_an_error(void **state) {
     (void)state;
-    const char *const first = getenv("MDIST_TEST_SEED"), *const many = getenv("MDIST_TEST_COUNT");
-    const uint64_t seed = first != NULL ? strtoull(first, NULL, 10) : 1;
-    const uint64_t runs = many != NULL ? strtoull(many, NULL, 10) : 12;
+    const uint64_t first = test_seed(1), end = first + seed_count(12, 12);
     setenv("MDIST_COMMUNICATION_TIMEOUT", "3s", 1);
-    for (uint64_t run = 0; run < runs; ++run) fail_somewhere(seed + run);
+    for (uint64_t seed = first; seed < end; ++seed) fail_somewhere(seed);
     unsetenv("MDIST_COMMUNICATION_TIMEOUT");
 }
 

@@ -247,13 +247,11 @@ static void disturb(uint64_t seed, const char *result) {
     expect(&job, result, dead);
 }
 
-void disturb_all(uint64_t count, const char *result, void (*before)(uint64_t seed)) {
-    const char *const first = getenv("MDIST_TEST_SEED"), *const many = getenv("MDIST_TEST_COUNT");
-    const uint64_t seed = first != NULL ? strtoull(first, NULL, 10) : 1;
-    const uint64_t runs = many != NULL ? strtoull(many, NULL, 10) : count;
-    for (uint64_t run = 0; run < runs; ++run) {
-        if (many != NULL) print_message("begins seed %" PRIu64 "\n", seed + run);
-        if (before != NULL) before(seed + run);
-        disturb(seed + run, result);
+void disturb_all(uint32_t count, const char *result, void (*before)(uint64_t seed)) {
+    const uint64_t first = test_seed(1), end = first + seed_count(count, count);
+    for (uint64_t seed = first; seed < end; ++seed) {
+        print_message("# begins seed %" PRIu64 "\n", seed);
+        if (before != NULL) before(seed);
+        disturb(seed, result);
     }
 }

@@ -52,4 +52,4 @@ void lose(uint32_t size, const char *const *die, uint32_t deaths, const char *co
 void run_undisturbed(Job *job, uint32_t size, char result[64]);
 /// Kills one worker, or two, of a job at random moments, and fails the test unless the others have that result. Does so
 /// for `count` seeds, or those of MDIST_TEST_SEED and MDIST_TEST_COUNT. `before` is called before each; it may be NULL.
-void disturb_all(uint64_t count, const char *result, void (*before)(uint64_t seed));
+void disturb_all(uint32_t count, const char *result, void (*before)(uint64_t seed));

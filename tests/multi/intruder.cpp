@@ -2,6 +2,7 @@
 #include "intruder.h"
 
 #include "membership/address.h"
+#include "random.h"
 #include "util/payload.h"
 #include "util/text.h"
 
@@ -11,7 +12,6 @@
 #include <sstream>
 
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,9 +22,11 @@ constexpr int kPatienceMs = 1;         // for answers, per round
 constexpr std::size_t kMostOpen = 150; // connections that stay open for a late answer
 constexpr uint32_t kNumbers = 2;
 
-SessionId random_session() {
+/// Another one each time. None is that of a real worker, which draws its own from the system's entropy.
+SessionId new_session() {
+    static uint64_t state = test_seed(7);
     SessionId session;
-    if (getrandom(session.data(), session.size(), 0) < 0) session.fill(7);
+    for (auto &byte : session) byte = static_cast<std::remove_reference_t<decltype(byte)>>(draw_from(&state, 256));
     return session;
 }
 
@@ -131,14 +133,14 @@ void Intruder::attack_store() {
     if (prey_.may_join) say(prey_.store, handshake(hello, {}, body));
     hello.job = "another";
     say(prey_.store, handshake(hello, {}, body));
-    say(prey_.store, handshake(hello, random_session(), body));
+    say(prey_.store, handshake(hello, new_session(), body));
     for (const std::string &words : replays_) say(prey_.store, words);
 }
 
 void Intruder::attack_worker(uint32_t rank, uint16_t port) {
     const Endpoint worker{prey_.store.host, port};
     std::vector<SessionId> sessions(sessions_.begin(), sessions_.end());
-    sessions.push_back(random_session());
+    sessions.push_back(new_session());
     sessions.push_back({}); // a wrong one, so that the answer may tell another
     const std::string body = PayloadWriter().bytes(Digest{}).take();
     for (const SessionId &session : sessions) {

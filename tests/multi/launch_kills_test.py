@@ -6,8 +6,8 @@ import signal
 import sys
 
 from launch_support import Case, Lifeline, Running, await_state, hears, run_all
+from seeds import is_long
 
-LONG = os.environ.get("MDIST_TEST_TIER") == "long"
 # Prints its pid and its parent's, then ends as a named pipe tells it to.
 TOLD = """echo "$$ $PPID"
 read -r how <"$1/$MDIST_RANK"
@@ -70,7 +70,7 @@ class Blame(Case):
 
 class Asked(Case):
     def test_workers_may_save_when_timeout_tells_launcher_and_group(self):
-        for _ in range(50 if LONG else 5):
+        for _ in range(50 if is_long() else 5):
             with Running("-n", "2", "--grace", "1000", "--", sys.executable, "-c", SAVES,
                          wrapper=["timeout", "1000"]) as job:
                 job.lines(2)

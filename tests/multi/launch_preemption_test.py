@@ -11,6 +11,7 @@ import unittest
 PROGRAM = os.path.abspath(sys.argv.pop(2))
 
 from launch_support import Running, launch  # noqa: E402, reads what is left
+from seeds import is_long, test_seed  # noqa: E402
 
 WORKERS = 3
 JOB = ["-n", str(WORKERS), "--env", "MDIST_DEVICES=cpu*1", "--env", "TEST_VICTIM=1", "--env", "TEST_SEED=1"]
@@ -22,10 +23,8 @@ def scenario(name):
 
 class Preemption(unittest.TestCase):
     def test_one_that_is_killed_is_blamed_however_fast_the_others_fail(self):
-        seed = int(os.environ.get("MDIST_TEST_SEED", random.randrange(2**32)))
-        print("seed", seed, flush=True)
-        chance = random.Random(seed)
-        for _ in range(200 if os.environ.get("MDIST_TEST_TIER") == "long" else 5):
+        chance = random.Random(test_seed(1))
+        for _ in range(200 if is_long() else 5):
             victim = chance.randrange(WORKERS)
             # The others turn the error into an exit code, and do nothing else with it.
             with Running(*JOB, "--grace", "50", *scenario("all_end_when_one_is_asked")) as job:

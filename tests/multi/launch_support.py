@@ -9,6 +9,8 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
 MDIST = sys.argv[1]
 PATIENCE_S = 180  # time limit for a launcher that hangs; even on the busiest machine, nothing takes so long
 # Prints "up", waits for the given signal, and prints that it came. Not a shell: a shell that is about to wait misses it.

@@ -335,7 +335,7 @@ static void strike(const Job *job, uint32_t victim_rank, int signal_number, uint
 
 /// Runs all kinds of jobs in turn, and strikes each at another moment.
 static void strike_often(const Job *jobs, size_t job_count, int signal_number, uint32_t times) {
-    uint64_t random = 42;
+    uint64_t random = test_seed(42);
     for (uint32_t i = 0; i < times; ++i) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         const Job *job = &jobs[i % job_count];

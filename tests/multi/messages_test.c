@@ -13,13 +13,6 @@ static mdist_buffer_t floats(float *data, uint64_t elements) {
     return buffer_of(data, MDIST_FLOAT32, elements);
 }
 
-static uint64_t mixed(uint64_t x) { // splitmix64: the same on all workers
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
-}
-
 static float value_at(uint64_t seed, uint64_t i) {
     return (float)((seed % 1000) * 7 + i % 1009);
 }
@@ -120,12 +113,12 @@ typedef struct Entry {
 enum { ENTRIES = 120, MOST_ELEMENTS = 5000 };
 
 static Entry entry_of(uint64_t seed, uint32_t at, uint32_t n) {
-    const uint64_t a = mixed(seed * 1000 + at), b = mixed(a), c = mixed(b);
+    const uint64_t a = mixed_bits(seed * 1000 + at), b = mixed_bits(a), c = mixed_bits(b);
     const Entry entry = {.from = a % 9 == 0 ? n : (uint32_t)(b % n),
                          .to = (uint32_t)(c % n),
                          .tag = b / 64 % 3,
                          .elements = c / 64 % 4 == 0 ? c / 1024 % MOST_ELEMENTS : c / 1024 % 40,
-                         .seed = mixed(c)};
+                         .seed = mixed_bits(c)};
     return entry;
 }
 
@@ -166,14 +159,14 @@ static int32_t random_step(mdist_replica_t *replica, void *user_data) {
             if (self->data == NULL) return 2;
             if (!receives) fill_with(self->data, entry.seed, entry.elements);
             const mdist_buffer_t buffer = floats(self->data, entry.elements);
-            const int blocks = receives && mixed(seed + at + id) % 2;
+            const int blocks = receives && mixed_bits(seed + at + id) % 2;
             const mdist_status_t status =
                 !receives ? mdist_send_start(replica, entry.to, entry.tag, &buffer, &self->work, NULL, NULL)
                 : blocks  ? mdist_receive(replica, entry.from, entry.tag, &buffer, NULL, NULL)
                           : mdist_receive_start(replica, entry.from, entry.tag, &buffer, &self->work, NULL, NULL);
             if (status != MDIST_OK) return 3;
         }
-        while (count > 0 && mixed(seed ^ (at * 64 + id)) % 4 == 0) { // from time to time, wait for some receive
+        while (count > 0 && mixed_bits(seed ^ (at * 64 + id)) % 4 == 0) { // from time to time, wait for some receive
             if (!open[count - 1].receives) break;
             if (finish(&open[--count]) != 0) return 4;
         }
@@ -185,9 +178,8 @@ static int32_t random_step(mdist_replica_t *replica, void *user_data) {
 
 static void random_schedules(void) {
     mdist_strategy_t *strategy = join();
-    const char *const asked = getenv("TEST_SEED");
-    const uint64_t first = asked != NULL ? strtoull(asked, NULL, 10) : 1;
-    for (uint64_t seed = first; seed < first + (is_long() ? 300 : 15); ++seed)
+    const uint64_t first = test_seed(1), end = first + seed_count(15, 300);
+    for (uint64_t seed = first; seed < end; ++seed)
         GIVES(MDIST_OK, mdist_run(strategy, random_step, (void *)&seed, NULL, 0, NULL, 0, NULL, &error));
     mdist_strategy_destroy(strategy);
 }

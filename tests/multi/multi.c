@@ -50,11 +50,6 @@ void outlive_others(void) {
     }
 }
 
-int is_long(void) {
-    const char *tier = getenv("MDIST_TEST_TIER");
-    return getenv("TEST_LONG") != NULL || (tier != NULL && strcmp(tier, "long") == 0);
-}
-
 typedef struct Variables {
     char text[MOST_VARIABLES][4096];
     char *list[MOST_VARIABLES + 1];
@@ -113,6 +108,7 @@ static void describe(Variables *self, const Workers *workers, uint32_t worker, c
                                        "CUDA_VISIBLE_DEVICES",
                                        "NCCL_DEBUG",
                                        "NCCL_SOCKET_IFNAME"};
+    static const char *const of_tests[] = {"MDIST_TEST_TIER", "MDIST_TEST_SEED", "MDIST_TEST_COUNT"};
     char number[32], devices[256];
     self->count = 0;
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; ++i) {
@@ -127,7 +123,6 @@ static void describe(Variables *self, const Workers *workers, uint32_t worker, c
     add(self, "MDIST_SIZE=%s", number);
     snprintf(number, sizeof number, "%u", workers->victim);
     add(self, "TEST_VICTIM=%s", number);
-    if (is_long()) add(self, "TEST_LONG=%s", "1"); // MDIST_... would be a key that the library does not know
     add(self, "MDIST_STORE=%s", store);
     add(self, "MDIST_STORE_OWNER=%s", "launcher");
     add(self, "MDIST_DEVICES=%s", devices_here(workers->devices, worker, devices, sizeof devices));
@@ -136,6 +131,12 @@ static void describe(Variables *self, const Workers *workers, uint32_t worker, c
     for (size_t i = 0; workers->environment != NULL && workers->environment[i] != NULL; ++i)
         add(self, "%s", workers->environment[i]);
     // These count only if they are not there already: the first one counts.
+    for (size_t i = 0; i < sizeof of_tests / sizeof of_tests[0]; ++i) // under names that are no keys of the library
+        if (getenv(of_tests[i]) != NULL) {
+            char line[256];
+            snprintf(line, sizeof line, "%s=%s", of_tests[i] + strlen("MDIST_"), getenv(of_tests[i]));
+            add(self, "%s", line);
+        }
     add(self, "MDIST_COMMUNICATION_TIMEOUT=%s", "60s");
     add(self, "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=%s", "60s"); // on a busy machine, workers wait for a core
 }

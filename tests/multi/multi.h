@@ -82,9 +82,6 @@ void check_status(mdist_status_t wanted, mdist_status_t given, mdist_error_t *er
 /// For the victim: returns when all other workers have ended.
 void outlive_others(void);
 
-/// Tells whether this is the long tier, also in a worker.
-int is_long(void);
-
 /// Creates the strategy that the environment describes.
 mdist_strategy_t *join(void);
 

@@ -6,7 +6,7 @@
 #include "../support/operators.h"
 
 static void random_reductions(void) {
-    OperatorRun run = {.seed = strtoull(getenv("TEST_SEED"), NULL, 10), .rounds = is_long() ? 150 : 20};
+    OperatorRun run = {.seed = test_seed(0) + strtoull(getenv("TEST_LAYOUT"), NULL, 10), .rounds = is_long() ? 150 : 20};
     REQUIRE(create_operators(run.ops) == 0);
     mdist_strategy_t *strategy = join();
     GIVES(MDIST_OK, mdist_run(strategy, operators_step, &run, NULL, 0, NULL, 0, NULL, &error));
@@ -112,17 +112,17 @@ static void bits_follow_the_tree_in_every_layout(void **unused) {
         const char *devices;
     } layouts[] = {{2, "cpu*1"}, {2, "cpu*3"}, {3, "cpu*1"}, {3, "cpu*3"}, {4, "cpu*2"}, {5, "cpu*1"},
                    {2, "cpu*3|cpu*1"}, {3, "cpu*1|cpu*2|cpu*4"}};
-    char seed[32];
+    char layout[32];
     for (uint32_t i = 0; i < sizeof layouts / sizeof *layouts; ++i)
         for (int sockets = 0; sockets < 2; ++sockets) {
-            snprintf(seed, sizeof seed, "TEST_SEED=%u", (unsigned)(i * 2 + (uint32_t)sockets + 1));
-            check("random_reductions", layouts[i].workers, layouts[i].devices, sockets, seed);
+            snprintf(layout, sizeof layout, "TEST_LAYOUT=%u", (unsigned)(i * 2 + (uint32_t)sockets + 1));
+            check("random_reductions", layouts[i].workers, layouts[i].devices, sockets, layout);
         }
 }
 
 static void outside_of_steps_and_in_shared_memory(void **unused) {
     (void)unused;
-    for (int sockets = 0; sockets < 2; ++sockets) check("outside_of_steps", 3, "cpu*1", sockets, "TEST_SEED=1");
+    for (int sockets = 0; sockets < 2; ++sockets) check("outside_of_steps", 3, "cpu*1", sockets, NULL);
 }
 
 static void element_sizes_are_compared_before_bytes_move(void **unused) {

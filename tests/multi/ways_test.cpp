@@ -93,7 +93,7 @@ void all_ways_give_what_the_definition_says(void **) {
     for (const Layout &layout : layouts) {
         Crowd crowd(Spans(layout.counts), layout.per_host);
         meet(crowd, taken);
-        for (uint32_t seed = 0; seed < tiered(60, 600); ++seed) {
+        for (const uint32_t seed : seeds(60, 600)) {
             Random random(seed);
             const CallFunction &function = *kCollectives[seed % std::size(kCollectives)];
             CollectiveJob job(random, function, crowd.spans().replicas(), seed % 4 == 0 ? 20000 : 40);

@@ -127,9 +127,4 @@ MembershipOptions options_for(uint32_t rank, uint32_t size, const std::string &s
     return options;
 }
 
-uint32_t tiered(uint32_t quick, uint32_t slow) {
-    const char *tier = std::getenv("MDIST_TEST_TIER");
-    return tier != nullptr && std::strcmp(tier, "long") == 0 ? slow : quick;
-}
-
 } // namespace mdist::test

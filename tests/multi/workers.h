@@ -4,6 +4,7 @@
 #pragma once
 
 #include "membership/membership.h"
+#include "random.h"
 #include "util/text.h"
 
 #include <mdist/status.h>
@@ -61,7 +62,5 @@ std::string own_host();
 MembershipOptions options_for(uint32_t rank, uint32_t size, const std::string &store);
 /// "PEER_LOST left worker 1: sentence"
 std::string told(const Failure &failure);
-/// Returns `slow` in the long tier, otherwise `quick`.
-uint32_t tiered(uint32_t quick, uint32_t slow);
 
 } // namespace mdist::test

@@ -6,6 +6,7 @@
 
 #include "membership/member.h"
 #include "membership/store.h"
+#include "random.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -375,28 +376,19 @@ bool holds(uint64_t seed, const Plan &plan, bool trace, Tally *tally) {
     return false;
 }
 
-uint64_t tiered(uint64_t quick, uint64_t slow) {
-    const char *tier = std::getenv("MDIST_TEST_TIER");
-    return tier != nullptr && std::strcmp(tier, "long") == 0 ? slow : quick;
-}
-
 void nobody_waits_for_ever_and_all_agree_whatever_happens(void **) {
     log::set_level(MDIST_LOG_OFF);
     Tally tally;
-    const char *given = std::getenv("MDIST_TEST_SEED"), *many = std::getenv("MDIST_TEST_COUNT");
-    const uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : 0;
-    const uint64_t count = many != nullptr    ? std::strtoull(many, nullptr, 10)
-                           : given != nullptr ? 1
-                                              : tiered(600, 20'000);
+    const uint64_t first = test_seed(0), count = seed_count(600, 20'000);
     uint32_t wrong = 0;
     for (uint64_t seed = first; seed < first + count && wrong < 10; ++seed)
-        wrong += holds(seed, plan_of(seed), given != nullptr && count == 1, &tally) ? 0 : 1;
+        wrong += holds(seed, plan_of(seed), count == 1, &tally) ? 0 : 1;
     print_message("%llu seeds, %s\n", static_cast<unsigned long long>(count), tally.text().c_str());
     assert_int_equal(wrong, 0);
 }
 
 void a_run_is_repeated_by_its_seed(void **) {
-    for (uint64_t seed = 1; seed < 40; ++seed) {
+    for (const uint64_t seed : seeds(39, 39, 1)) {
         Tally first, second;
         holds(seed, plan_of(seed), false, &first);
         holds(seed, plan_of(seed), false, &second);
@@ -408,7 +400,9 @@ void a_run_is_repeated_by_its_seed(void **) {
 void a_cut_of_three_quarters_of_the_timeout_loses_nobody(void **) {
     Tally tally;
     uint32_t wrong = 0;
-    for (uint64_t seed = 0; seed < tiered(200, 10'000) && wrong < 10; ++seed) {
+    const Seeds all = seeds(200, 10'000);
+    for (const uint64_t seed : all) {
+        if (wrong == 10) break;
         Plan plan;
         plan.workers = static_cast<uint32_t>(2 + seed % 4);
         plan.rounds = 16;
@@ -416,7 +410,7 @@ void a_cut_of_three_quarters_of_the_timeout_loses_nobody(void **) {
         plan.faults = true;
         plan.one_fault = kShortCut;
         plan.lasts = kHarmlessCut;
-        wrong += holds(seed, plan, std::getenv("MDIST_TEST_SEED") != nullptr, &tally) ? 0 : 1;
+        wrong += holds(seed, plan, all.count() == 1, &tally) ? 0 : 1;
     }
     print_message("%s\n", tally.text().c_str());
     assert_int_equal(wrong, 0);
@@ -426,7 +420,8 @@ void a_cut_of_three_quarters_of_the_timeout_loses_nobody(void **) {
 void one_of_many_that_falls_silent_is_known_to_all(void **) {
     Tally tally;
     uint32_t wrong = 0;
-    for (uint64_t seed = 0; seed < tiered(6, 200) && wrong < 10; ++seed) {
+    for (const uint64_t seed : seeds(6, 200)) {
+        if (wrong == 10) break;
         Plan plan;
         plan.workers = static_cast<uint32_t>(33 + seed % 32);
         plan.rounds = 8;

@@ -4,6 +4,7 @@
 // that many seeds from n, and prints no events.
 #include "regroup_job.h"
 
+#include "random.h"
 #include "util/log.h"
 
 #include <algorithm>
@@ -148,28 +149,19 @@ RegroupPlan plan_of(uint64_t seed) {
     return plan;
 }
 
-uint64_t tiered(uint64_t quick, uint64_t slow) {
-    const char *tier = std::getenv("MDIST_TEST_TIER");
-    return tier != nullptr && std::strcmp(tier, "long") == 0 ? slow : quick;
-}
-
 void one_generation_at_a_time_and_no_commit_is_lost(void **) {
     log::set_level(MDIST_LOG_OFF);
     Tally tally;
-    const char *given = std::getenv("MDIST_TEST_SEED"), *many = std::getenv("MDIST_TEST_COUNT");
-    const uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : 0;
-    const uint64_t count = many != nullptr    ? std::strtoull(many, nullptr, 10)
-                           : given != nullptr ? 1
-                                              : tiered(128, 4'000);
+    const uint64_t first = test_seed(0), count = seed_count(128, 4'000);
     uint32_t wrong = 0;
     for (uint64_t seed = first; seed < first + count && wrong < 10; ++seed)
-        wrong += holds(seed, plan_of(seed), given != nullptr && count == 1, &tally) ? 0 : 1;
+        wrong += holds(seed, plan_of(seed), count == 1, &tally) ? 0 : 1;
     print_message("%llu seeds, %s\n", static_cast<unsigned long long>(count), tally.text().c_str());
     assert_int_equal(wrong, 0);
 }
 
 void a_run_is_repeated_by_its_seed(void **) {
-    for (uint64_t seed = 1; seed < 12; ++seed) {
+    for (const uint64_t seed : seeds(11, 11, 1)) {
         Tally first, second;
         holds(seed, plan_of(seed), false, &first);
         holds(seed, plan_of(seed), false, &second);
@@ -193,7 +185,7 @@ void without_a_store_the_next_loss_ends_the_job(void **) {
 /// The members train on, and cannot tell the store so. Newcomers must not take their place.
 void newcomers_wait_while_the_members_cannot_reach_the_store(void **) {
     Tally tally;
-    for (uint64_t seed = 0; seed < tiered(8, 200); ++seed) {
+    for (const uint64_t seed : seeds(8, 200)) {
         RegroupPlan plan;
         plan.max_workers = 4;
         plan.steps = 150;

@@ -227,7 +227,7 @@ class Run {
 };
 
 void whatever_happens_nobody_gets_a_wrong_result_or_waits_for_one_that_is_gone(void **) {
-    for (uint32_t seed = 0; seed < rounds(500, 20'000); ++seed) {
+    for (const uint32_t seed : seeds(500, 20'000)) {
         const std::string problem = Run(seed).problem();
         if (!problem.empty()) fail_msg("seed %u: %s", seed, problem.c_str());
     }

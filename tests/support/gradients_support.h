@@ -38,12 +38,6 @@ typedef struct Trial {
     Note notes[MOST_REPLICAS];
 } Trial;
 
-MDIST_TEST_HELPER uint64_t mixed(uint64_t a, uint64_t b) {
-    uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
-
 MDIST_TEST_HELPER size_t size_of(int32_t dtype) {
     return mdist_dtype_size((mdist_dtype_t)dtype);
 }
@@ -51,7 +45,7 @@ MDIST_TEST_HELPER size_t size_of(int32_t dtype) {
 /// Writes a number between -1 and 1. It differs for every replica, round, gradient and element.
 MDIST_TEST_HELPER void write_element(const Trial *self, void *to, int32_t dtype, uint32_t replica, int round,
                                      size_t index, uint64_t i) {
-    const uint64_t bits = mixed(mixed(mixed(self->seed, replica), (uint64_t)round), index << 32 | i);
+    const uint64_t bits = mixed_pair(mixed_pair(mixed_pair(self->seed, replica), (uint64_t)round), index << 32 | i);
     const double real = ((double)(bits >> 11) * 0x1p-53 - 0.5) * 2;
     if (dtype == MDIST_FLOAT32) *(float *)to = (float)real;
     if (dtype == MDIST_FLOAT64) *(double *)to = real;
@@ -84,9 +78,9 @@ MDIST_TEST_HELPER mdist_tensor_t like_of(int32_t dtype, uint64_t elements) {
 MDIST_TEST_HELPER Model random_model(uint64_t seed, int32_t dtype) {
     static const uint64_t sizes[] = {0, 1, 3, 17, 100, 1000, 5000, MOST_ELEMENTS};
     static const int32_t types[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16};
-    Model model = {.count = 1 + mixed(seed, 1) % MOST_GRADIENTS};
+    Model model = {.count = 1 + mixed_pair(seed, 1) % MOST_GRADIENTS};
     for (size_t i = 0; i < model.count; ++i) {
-        const uint64_t random = mixed(seed, 100 + i);
+        const uint64_t random = mixed_pair(seed, 100 + i);
         model.like[i] = like_of(dtype != 0 ? dtype : types[random % 4], sizes[(random >> 8) % 8]);
     }
     return model;
@@ -189,7 +183,7 @@ MDIST_TEST_HELPER int32_t play_round(mdist_replica_t *replica, Trial *self, int 
     const uint32_t id = mdist_replica_id(replica), local = mdist_replica_local_index(replica);
     size_t order[MOST_GRADIENTS];
     for (size_t i = 0; i < self->model.count; ++i) {
-        const size_t j = mixed(mixed(self->seed, id + 7), (uint64_t)round * 100 + i) % (i + 1);
+        const size_t j = mixed_pair(mixed_pair(self->seed, id + 7), (uint64_t)round * 100 + i) % (i + 1);
         order[i] = order[j];
         order[j] = i;
     }

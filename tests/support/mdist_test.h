@@ -25,6 +25,8 @@ extern "C" {
 
 #include <mdist/mdist.h>
 
+#include "random.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -9,13 +9,6 @@
 
 enum { OPERATORS = 5, MOST_REDUCED = 16, MOST_BUFFERS = 3, LARGEST_ELEMENT = 300000 };
 
-MDIST_TEST_HELPER uint64_t mixed_bits(uint64_t z) { // splitmix64
-    z += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 MDIST_TEST_HELPER uint32_t drawn(uint64_t *state, uint32_t limit) {
     return (uint32_t)(mixed_bits(++*state) >> 32) % limit;
 }

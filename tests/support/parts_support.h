@@ -29,14 +29,8 @@ MDIST_TEST_HELPER mdist_group_t *last_first(mdist_strategy_t *strategy) {
     return mdist_group_create(strategy, list, n, &group, NULL) == MDIST_OK ? group : NULL;
 }
 
-MDIST_TEST_HELPER uint64_t parts_random(uint64_t a, uint64_t b) {
-    uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
-
 MDIST_TEST_HELPER uint64_t parts_key(const Parts *self, int call, size_t b, uint32_t from, uint32_t to) {
-    return parts_random(parts_random(self->seed, (uint64_t)call * 8 + b), from * 1000u + to);
+    return mixed_pair(mixed_pair(self->seed, (uint64_t)call * 8 + b), from * 1000u + to);
 }
 
 MDIST_TEST_HELPER uint64_t part_length(const Parts *self, int call, size_t b, uint32_t from, uint32_t to) {
@@ -54,7 +48,7 @@ MDIST_TEST_HELPER void part_bytes(const Parts *self, int call, size_t b, uint32_
 }
 
 MDIST_TEST_HELPER void make_parts_call(const Parts *self, int call, uint32_t id, uint32_t n, PartsCall *out) {
-    const uint64_t random = parts_random(self->seed, 77u + (uint64_t)call);
+    const uint64_t random = mixed_pair(self->seed, 77u + (uint64_t)call);
     out->buffers = random % (PART_BUFFERS + 1);
     for (size_t b = 0; b < out->buffers; ++b) {
         const mdist_dtype_t dtype = (mdist_dtype_t)(1 + (random >> (8 * b + 8)) % 10);
@@ -108,7 +102,7 @@ MDIST_TEST_HELPER int32_t parts_step(mdist_replica_t *replica, void *user_data) 
         mdist_work_t *work = NULL;
         int32_t done = 0;
         make_parts_call(self, call, id, n, &own);
-        const int starts = parts_random(self->seed, (uint64_t)call * 100 + id) % 2 == 0;
+        const int starts = mixed_pair(self->seed, (uint64_t)call * 100 + id) % 2 == 0;
         mdist_status_t status =
             starts ? mdist_all_to_all_parts_start(replica, own.inputs, own.given, own.outputs, own.taken, own.buffers,
                                                   &work, &options, &error)

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "cluster_support.h"
+#include "random.h"
 #include "util/text.h"
 
 using namespace mdist;
@@ -161,7 +162,7 @@ class Maker {
 };
 
 void random_lists_mean_what_they_were_made_of(void **) {
-    Maker maker(20240817);
+    Maker maker(static_cast<std::uint32_t>(test_seed(20240817)));
     for (int i = 0; i < 3000; ++i) {
         Made made = maker.make();
         std::vector<std::string> hosts = expand_nodelist(made.list);
@@ -190,12 +191,10 @@ void slurm_itself_says_the_same(void **) {
     setenv("SLURM_CONF", path, 1);
     bool works = slurms_own("n[1-2]") == "n1 n2";
     std::string wrong;
-    const char *tier = std::getenv("MDIST_TEST_TIER");
-    int rounds = tier != nullptr && std::string_view(tier) == "long" ? 300 : 15;
-    Maker maker(7);
+    Maker maker(static_cast<std::uint32_t>(test_seed(7)));
     for (const auto &c : kGood)
         if (works && slurms_own(c.list) != c.hosts) wrong += text(c.list, " ");
-    for (int i = 0; works && i < rounds; ++i) {
+    for (int i = 0; works && i < (is_long() ? 300 : 15); ++i) {
         std::string list = maker.make().list;
         if (slurms_own(list) != joined(expand_nodelist(list))) wrong += text(list, " ");
     }

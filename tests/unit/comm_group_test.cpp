@@ -112,10 +112,8 @@ void check_alike(const Script &script, const std::vector<Outcome> &outcomes) {
 }
 
 void no_order_of_events_hangs_or_splits_a_group(void **) {
-    const uint64_t seed = 20240719;
-    print_message("# seed %llu\n", static_cast<unsigned long long>(seed));
-    std::mt19937_64 random(seed);
-    const std::size_t count = rounds(400, 4000);
+    std::mt19937_64 random(test_seed(20240719));
+    const std::size_t count = tiered(400, 4000);
     for (std::size_t i = 0; i < count; ++i) {
         const Script first(random);
         Group group(first.parties, Patience::for_threads(first.parties, i % 2 == 0 ? 64 : 1), kNoTimeout);
@@ -137,7 +135,7 @@ void no_order_of_events_hangs_or_splits_a_group(void **) {
 /// Parties that all wait for very little, so that deadlines and completions fall together.
 void a_timeout_at_the_last_moment_is_a_timeout_for_all_or_none(void **) {
     constexpr uint32_t kParties = 3;
-    const std::size_t count = rounds(300, 5000);
+    const std::size_t count = tiered(300, 5000);
     for (std::size_t i = 0; i < count; ++i) {
         Group group(kParties, Patience(), kNoTimeout);
         std::size_t met[kParties] = {};
@@ -164,7 +162,7 @@ void a_timeout_at_the_last_moment_is_a_timeout_for_all_or_none(void **) {
 
 void the_end_of_everything_during_collectives_leaves_nobody_behind(void **) {
     constexpr uint32_t kParties = 3;
-    const std::size_t count = rounds(300, 3000);
+    const std::size_t count = tiered(300, 3000);
     for (std::size_t i = 0; i < count; ++i) {
         Group group(kParties, Patience::for_threads(kParties, i % 2 == 0 ? 8 : 1), kNoTimeout);
         Executors executors(group);

@@ -120,10 +120,8 @@ void check_halves(const HalvesScript &script, const std::vector<HalvesOutcome> &
 }
 
 void meetings_in_halves_are_meetings(void **) {
-    const uint64_t seed = 20250611;
-    print_message("# seed %llu\n", static_cast<unsigned long long>(seed));
-    std::mt19937_64 random(seed);
-    const std::size_t count = rounds(500, 6000);
+    std::mt19937_64 random(test_seed(20250611));
+    const std::size_t count = tiered(500, 6000);
     std::size_t withdrawn = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const HalvesScript first(random);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the group share: calls that are torn up at the end of their life, and how often to try.
+// What tests of the group share: calls that are torn up at the end of their life.
 #pragma once
 
 #include <setjmp.h>
@@ -25,16 +25,12 @@ extern "C" {
 
 #include "comm/collectives.h"
 #include "comm/local/group.h"
+#include "random.h"
 #include "util/log.h"
 
 namespace mdist {
 
 constexpr uint64_t kNoTimeout = 3'600'000'000'000u;
-
-inline std::size_t rounds(std::size_t quick, std::size_t full) {
-    const char *tier = std::getenv("MDIST_TEST_TIER");
-    return tier != nullptr && std::strcmp(tier, "long") == 0 ? full : quick;
-}
 
 /// A call with its buffers, unreadable after its life.
 struct OwnedCall {

@@ -122,7 +122,7 @@ void add_step(Pipeline &p, std::mt19937_64 &random) {
 
 void random_pipelines_give_what_the_model_gives(void **) {
     int mismatches = 0;
-    for (uint64_t seed = 0; seed < 2000; ++seed) {
+    for (const uint64_t seed : seeds(2000, 2000)) {
         std::mt19937_64 random(seed);
         const uint64_t rows = random() % 21;
         const uint64_t width = random() % 3;

@@ -324,14 +324,8 @@ std::string difference(const Case &job, const FilePool &files) {
 }
 
 void random_jobs_come_out_as_the_model_has_them(void **) {
-    const char *tier = std::getenv("MDIST_TEST_TIER"), *given = std::getenv("MDIST_TEST_SEED");
-    const bool is_long = tier != nullptr && std::strcmp(tier, "long") == 0;
-    const uint64_t rounds = given != nullptr ? 1 : is_long ? 10000 : 1000;
-    const uint64_t first = given != nullptr ? std::stoull(given) : is_long ? std::random_device()() * rounds : 0;
-    print_message("# %s jobs from seed %s; MDIST_TEST_SEED=... repeats one\n", std::to_string(rounds).c_str(),
-                  std::to_string(first).c_str());
     const FilePool files;
-    for (uint64_t seed = first; seed < first + rounds; ++seed) {
+    for (const uint32_t seed : seeds(1000, 10'000)) {
         std::mt19937_64 random(seed);
         const std::string problem = difference(by_chance(random), files);
         if (!problem.empty()) fail_msg("seed %s: %s", std::to_string(seed).c_str(), problem.c_str());
@@ -340,7 +334,7 @@ void random_jobs_come_out_as_the_model_has_them(void **) {
 
 /// Neither lost nor seen twice, over all workers and replicas.
 void every_row_goes_to_one_replica(void **) {
-    std::mt19937_64 random(99);
+    std::mt19937_64 random(test_seed(99));
     for (int round = 0; round < 100; ++round) {
         NumberFiles files;
         Rows all;

@@ -122,7 +122,7 @@ std::shared_ptr<const Dataset> mixed_batches(uint64_t rows, uint64_t batch) {
 }
 
 void batches_that_all_read_go_on_in_any_layout(void **) {
-    std::mt19937_64 random(11);
+    std::mt19937_64 random(test_seed(11));
     const auto below = [&](uint64_t bound) { return random() % bound; };
     for (int round = 0; round < 300; ++round) {
         const uint64_t rows = 1 + below(60), batch = 1 + below(9);

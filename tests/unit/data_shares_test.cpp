@@ -83,7 +83,7 @@ void the_old_rule_takes_the_ceiling(void **) {
 }
 
 void weights_share_out_all_rows_as_near_as_whole_numbers_are(void **) {
-    std::mt19937_64 random(5);
+    std::mt19937_64 random(test_seed(5));
     for (int round = 0; round < 2000; ++round) {
         Shares shares = {Shares::Rule::kWeighted, 1 + random() % 8};
         double all = 0;

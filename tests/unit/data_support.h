@@ -6,6 +6,7 @@
 #include "data/sources.h"
 #include "data/stream_threads.h"
 #include "data/transforms.h"
+#include "random.h"
 #include "util/failure.h"
 
 #include <stdarg.h>

@@ -2,6 +2,7 @@
 // The Gloo link between processes, and between threads for the sanitizers. Skipped where Gloo was not built in.
 #include "comm/links/gloo.h"
 #include "parties.h"
+#include "random.h"
 #include "util/failure.h"
 
 #include <array>
@@ -69,22 +70,17 @@ std::pair<mdist_status_t, uint32_t> failure_of(Call &&call) {
 
 /// Message `number` from one party to another, the same wherever it is computed.
 Bytes message(uint32_t from, uint32_t to, uint32_t number) {
-    std::mt19937 engine(from * 7919 + to * 104729 + number * 31);
+    std::mt19937 engine(test_seed(0) + from * 7919 + to * 104729 + number * 31);
     const std::array<uint32_t, 6> limits = {1, 2, 100, 5000, 70'000, 400'000};
     Bytes bytes(engine() % limits[engine() % limits.size()]);
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(engine());
     return bytes;
 }
 
-uint32_t messages_per_pair() {
-    const char *tier = getenv("MDIST_TEST_TIER");
-    return tier != nullptr && strcmp(tier, "long") == 0 ? 1000 : 60;
-}
-
 /// Posts all messages with all peers, in an order of this party's own, with some progress in between.
 void exchange_messages(const Party &party) {
     const auto link = form(party);
-    const uint32_t count = messages_per_pair();
+    const uint32_t count = tiered(60, 1000);
     struct Stream {
         uint32_t peer;
         bool is_send;
@@ -94,7 +90,7 @@ void exchange_messages(const Party &party) {
     for (uint32_t peer = 0; peer < party.parties; ++peer)
         if (peer != party.self) streams.push_back({peer, true, {}}), streams.push_back({peer, false, {}});
     Pending pending;
-    std::mt19937 engine(party.self);
+    std::mt19937 engine(test_seed(0) + party.self);
     for (uint32_t left = count * static_cast<uint32_t>(streams.size()); left > 0;) {
         Stream &stream = streams[engine() % streams.size()];
         const auto number = static_cast<uint32_t>(stream.messages.size());
@@ -132,7 +128,7 @@ void big_messages_cross(void **) {
         const std::size_t bytes = std::size_t{96} << 20;
         Bytes out(bytes);
         Bytes in(bytes);
-        std::mt19937_64 engine(party.self);
+        std::mt19937_64 engine(test_seed(0) + party.self);
         for (std::size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
             const uint64_t value = engine();
             std::memcpy(&out[i], &value, sizeof value);
@@ -141,7 +137,7 @@ void big_messages_cross(void **) {
         link->receive(1 - party.self, 1, in.data(), bytes, pending);
         link->send(1 - party.self, 1, out.data(), bytes, pending);
         expect(finish(*link, pending), "both arrive");
-        std::mt19937_64 other(1 - party.self);
+        std::mt19937_64 other(test_seed(0) + 1 - party.self);
         for (std::size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
             const uint64_t value = other();
             expect(std::memcmp(&in[i], &value, sizeof value) == 0, "every word is right");

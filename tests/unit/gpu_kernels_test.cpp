@@ -27,11 +27,6 @@ constexpr int32_t kDtypes[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIS
 constexpr int32_t kOps[] = {MDIST_SUM, MDIST_MEAN, MDIST_MIN, MDIST_MAX,
                              MDIST_PROD, MDIST_AND, MDIST_OR, MDIST_XOR};
 
-bool long_tier() {
-    const char *tier = getenv("MDIST_TEST_TIER");
-    return tier != nullptr && std::string(tier) == "long";
-}
-
 /// A launch's threads, in an order that no GPU would take.
 template <typename Thread>
 void play(uint32_t chunks, Thread thread) {
@@ -175,9 +170,9 @@ struct Case {
 };
 
 void reductions_have_the_bits_of_the_reference(void **) {
-    Random random(15);
+    Random random(test_seed(15));
     const uint32_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 100};
-    const std::size_t most = long_tier() ? 20000 : 700;
+    const std::size_t most = tiered(700, 20'000);
     for (const int32_t dtype : kDtypes) {
         for (const int32_t op : kOps) {
             if (!takes(op, dtype)) continue;
@@ -195,7 +190,7 @@ void reductions_have_the_bits_of_the_reference(void **) {
 }
 
 void chunks_of_many_packets_have_no_gaps(void **) {
-    Random random(16);
+    Random random(test_seed(16));
     for (const int32_t dtype : kDtypes) {
         for (const uint32_t count : {1u, 2u, 3u, 8u, 9u}) {
             const int32_t op = dtype == MDIST_BOOL ? MDIST_XOR : MDIST_SUM;
@@ -207,7 +202,7 @@ void chunks_of_many_packets_have_no_gaps(void **) {
 }
 
 void reductions_that_are_alike_share_launches(void **) {
-    Random random(17);
+    Random random(test_seed(17));
     std::vector<Case> cases;
     std::vector<mdist_gpu_reduction> reductions;
     for (int i = 0; i < 100; ++i)
@@ -220,7 +215,7 @@ void reductions_that_are_alike_share_launches(void **) {
 }
 
 void reductions_that_do_not_exist_are_refused(void **) {
-    Random random(18);
+    Random random(test_seed(18));
     const Case one(random, MDIST_INT32, MDIST_SUM, 2, 5, Lie::kPlain);
     mdist_gpu_reduction wrong = one.reduction;
     wrong.op = MDIST_MEAN;
@@ -243,7 +238,7 @@ void reductions_that_do_not_exist_are_refused(void **) {
 }
 
 void differences_have_the_bits_of_subtract(void **) {
-    Random random(19);
+    Random random(test_seed(19));
     for (const int32_t dtype : kDtypes) {
         if (dtype == MDIST_BOOL) continue; // has no difference
         for (int round = 0; round < 20; ++round) {
@@ -268,7 +263,7 @@ void every_half_widens_and_rounds_as_the_library_does(void **) {
             assert_int_equal(cuda::Float16::store(value), half);
         }
     }
-    Random random(20);
+    Random random(test_seed(20));
     for (int round = 0; round < 500000; ++round) {
         // Exponents where halves are; then any.
         const uint32_t exponent = static_cast<uint32_t>(100 + random() % 48) << 23;
@@ -280,7 +275,7 @@ void every_half_widens_and_rounds_as_the_library_does(void **) {
 }
 
 void float64_rounds_to_16_bits_once(void **) {
-    Random random(21);
+    Random random(test_seed(21));
     for (int round = 0; round < 500000; ++round) {
         uint64_t bits = random();
         // Just beside what lies halfway between two halves, or bfloat16s, where rounding twice goes wrong.
@@ -317,7 +312,7 @@ void check_division(Random &random, int32_t dtype) {
 }
 
 void integers_divide_as_the_library_does(void **) {
-    Random random(22);
+    Random random(test_seed(22));
     for (int round = 0; round < 8; ++round) {
         check_division<uint8_t>(random, MDIST_INT8);
         check_division<uint8_t>(random, MDIST_UINT8);
@@ -346,7 +341,7 @@ void check_scale(Random &random, int32_t dtype, double factor) {
 }
 
 void casts_to_the_type_itself_scale(void **) {
-    Random random(23);
+    Random random(test_seed(23));
     for (const double factor : {1.0, 1.0 / 3, -0.1, 1e30, 0.0, 0x1p-130}) {
         check_scale<cuda::Plain<float>>(random, MDIST_FLOAT32, factor);
         check_scale<cuda::Plain<double>>(random, MDIST_FLOAT64, factor);
@@ -431,7 +426,7 @@ void check_squares(Random &random, int32_t dtype) {
 }
 
 void squares_depend_on_the_elements_and_not_on_where_they_lie(void **) {
-    Random random(24);
+    Random random(test_seed(24));
     check_squares<cuda::Plain<float>>(random, MDIST_FLOAT32);
     check_squares<cuda::Plain<double>>(random, MDIST_FLOAT64);
     check_squares<cuda::Float16>(random, MDIST_FLOAT16);
@@ -439,7 +434,7 @@ void squares_depend_on_the_elements_and_not_on_where_they_lie(void **) {
 }
 
 void copies_of_every_alignment_arrive_whole(void **) {
-    Random random(25);
+    Random random(test_seed(25));
     std::vector<Guarded> from;
     std::vector<Guarded> to;
     std::vector<mdist_gpu_stretch> stretches;

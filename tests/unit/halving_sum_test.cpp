@@ -71,7 +71,7 @@ CollectiveJob any_job(Random &random, const Spans &spans) {
 }
 
 void every_layout_gives_what_the_definition_says(void **) {
-    for (uint32_t seed = 0; seed < rounds(300, 5000); ++seed) {
+    for (const uint32_t seed : seeds(300, 5000)) {
         Random random(seed);
         const uint32_t workers = 1u << (1 + random() % 5);
         const Spans spans = random() % 2 == 0 ? Spans::even(workers, static_cast<uint32_t>(1 + random() % 3))
@@ -96,7 +96,7 @@ void every_layout_gives_what_the_definition_says(void **) {
 /// In the last call, which the parties remember, some pieces were longer and others shorter.
 void all_know_if_a_length_is_another(void **) {
     uint32_t differed = 0;
-    for (uint32_t seed = 0; seed < rounds(200, 5000); ++seed) {
+    for (const uint32_t seed : seeds(200, 5000)) {
         Random random(seed);
         const uint32_t workers = 2u << random() % 4;
         const Spans spans = random_spans(random, workers, 3);
@@ -124,7 +124,7 @@ void all_know_if_a_length_is_another(void **) {
 
 void a_worker_gives_one_message_a_round(void **) {
     for (const auto &[workers, messages] : {std::pair<uint32_t, uint32_t>{2, 1}, {4, 2}, {8, 3}, {16, 4}}) {
-        Random random(1);
+        Random random(test_seed(1));
         const Spans spans = Spans::even(workers, 1);
         const CollectiveJob job = any_job(random, spans);
         Links links;
@@ -136,7 +136,7 @@ void a_worker_gives_one_message_a_round(void **) {
 }
 
 void nobody_gets_through_where_two_disagree(void **) {
-    for (uint32_t seed = 0; seed < rounds(300, 5000); ++seed) {
+    for (const uint32_t seed : seeds(300, 5000)) {
         Random random(seed);
         const uint32_t workers = 2u << random() % 3;
         const Spans spans = Spans::even(workers, 1);
@@ -151,7 +151,7 @@ void nobody_gets_through_where_two_disagree(void **) {
 void a_message_of_another_length_is_refused(void **) {
     const Spans spans = Spans::even(2, 1);
     for (const uint64_t bytes : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 60}) {
-        Random random(1);
+        Random random(test_seed(1));
         const CollectiveJob job = any_job(random, spans);
         const Links links = make_inproc_links(2);
         Parties parties(job, spans, pieces_of(job));

@@ -19,6 +19,7 @@ extern "C" {
 #include <cmocka.h>
 }
 
+#include "random.h"
 #include "util/failure.h"
 
 namespace {
@@ -137,9 +138,7 @@ void every_id_is_new(void **) {
 }
 
 void random_bits_never_resolve(void **) {
-    const auto seed = std::random_device()();
-    print_message("seed %u\n", seed);
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test_seed(1));
     auto *handle = mdist::publish<test_number>(std::make_shared<Number>(1));
     for (int i = 0; i < 100000; ++i) {
         const uint64_t bits = random();
@@ -292,8 +291,7 @@ struct Hammer {
 };
 
 void four_threads_never_see_a_stale_object(void **) {
-    const auto seed = std::random_device()();
-    print_message("seed %u\n", seed);
+    const uint64_t seed = test_seed(1);
     Hammer hammer;
     std::vector<std::thread> threads;
     for (uint64_t i = 0; i < kThreads; ++i) threads.emplace_back([&hammer, seed, i] { hammer.run(seed + i); });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "comm/call/call.h"
+#include "random.h"
 #include "reduce/float_environment.h"
 #include "reduce/partials.h"
 #include "spans_support.h"
@@ -23,12 +24,6 @@ extern "C" {
 }
 
 namespace mdist {
-
-/// `full` where MDIST_TEST_TIER is long.
-inline std::size_t rounds(std::size_t quick, std::size_t full) {
-    const char *tier = std::getenv("MDIST_TEST_TIER");
-    return tier != nullptr && std::strcmp(tier, "long") == 0 ? full : quick;
-}
 
 struct BufferShape {
     int32_t dtype;

@@ -73,7 +73,7 @@ Links make_links(uint64_t awake_ns) {
 
 void check_schedules(uint64_t awake_ns) {
     const Links links = make_links(awake_ns);
-    for (uint32_t seed = 0; seed < rounds(20, 200); ++seed) {
+    for (const uint32_t seed : seeds(20, 200)) {
         Random random(seed);
         const uint32_t per_host = seed % 2 == 0 ? kPerHost : 1;
         const ReduceJob job(random, random_spans(random, kWorkers, 3), reduce::Op::kSum,

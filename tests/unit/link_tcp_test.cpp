@@ -54,7 +54,7 @@ Links make_links(uint32_t parties, Sockets kind, uint64_t spin_ns = 0, bool chec
 }
 
 void schedules_give_right_results_over_sockets_in_any_order_of_events(void **) {
-    for (uint32_t seed = 0; seed < rounds(60, 600); ++seed) {
+    for (const uint32_t seed : seeds(60, 600)) {
         Random random(seed);
         const auto parties = static_cast<uint32_t>(1 + random() % 4);
         const uint64_t elements = seed % 10 == 0 ? 100'000 : 500;
@@ -73,7 +73,7 @@ void workers_on_threads_sleep_on_their_links_until_all_is_done(void **) {
                                         {Sockets::kLoopback, 0},
                                         {Sockets::kLoopback, 20'000},
                                         {Sockets::kUnix, 20'000}}) {
-        Random random(1);
+        Random random(test_seed(1));
         const ReduceJob job(random, Spans::even(4, 2), reduce::Op::kMean,
                             {{MDIST_FLOAT32, 300'000}, {MDIST_FLOAT32, 7}}, true);
         const Links links = make_links(4, kind, spin_ns);
@@ -95,7 +95,7 @@ void one_exchange_follows_another(void **) {
     const Links links = make_links(3, Sockets::kLoopback, 20'000);
     std::vector<uint64_t> sums(3);
     const auto exchange = [&](uint32_t party) {
-        for (uint64_t sequence = 1; sequence <= rounds(300, 3000); ++sequence) {
+        for (uint64_t sequence = 1; sequence <= tiered(300, 3000); ++sequence) {
             const std::vector<uint64_t> payload(1 + (party + sequence) % 1000, party + sequence);
             SmallExchange schedule(*links[party], OperationHeader::of(Call(), sequence, payload.size() * 8),
                                    payload.data());
@@ -112,7 +112,7 @@ void one_exchange_follows_another(void **) {
     for (std::thread &thread : threads) thread.join();
     for (uint32_t party = 0; party < 3; ++party) {
         assert_string_equal(failures[party].what(), "");
-        assert_int_equal(sums[party], 3 * rounds(300, 3000));
+        assert_int_equal(sums[party], 3 * tiered(300, 3000));
     }
 }
 

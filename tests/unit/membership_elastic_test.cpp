@@ -5,6 +5,7 @@
 #include "membership/elastic/decide.h"
 #include "membership/elastic/elastic_store.h"
 #include "membership/store.h"
+#include "random.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -81,7 +82,7 @@ void the_one_with_fewer_good_links_goes(void **) {
 }
 
 void those_that_are_left_reach_each_other(void **) {
-    std::mt19937_64 random(21);
+    std::mt19937_64 random(test_seed(21));
     for (int round = 0; round < 2000; ++round) {
         const auto size = static_cast<uint32_t>(1 + random() % 12);
         const uint64_t density = random() % 8;

@@ -32,7 +32,7 @@ void make(const CollectiveJob &job, const Move &move) {
 
 void the_moves_of_a_plan_are_the_collective(void **) {
     const reduce::FloatEnvironment environment;
-    for (uint32_t seed = 0; seed < rounds(400, 4000); ++seed) {
+    for (const uint32_t seed : seeds(400, 4000)) {
         Random random(seed);
         const CallFunction &function = *kCollectives[random() % std::size(kCollectives)];
         CollectiveJob job(random, function, static_cast<uint32_t>(1 + random() % 9), 20);
@@ -59,7 +59,7 @@ void check_some(const std::vector<Move> &all, const std::vector<Move> &some, Wan
 }
 
 void a_span_sees_its_own_moves_in_the_order_of_all(void **) {
-    for (uint32_t seed = 0; seed < rounds(400, 4000); ++seed) {
+    for (const uint32_t seed : seeds(400, 4000)) {
         Random random(seed);
         const CallFunction &function = *kCollectives[random() % std::size(kCollectives)];
         const CollectiveJob job(random, function, static_cast<uint32_t>(1 + random() % 9), 20);
@@ -78,7 +78,7 @@ void a_span_sees_its_own_moves_in_the_order_of_all(void **) {
 }
 
 void lengths_told_are_those_of_the_calls(void **) {
-    for (uint32_t seed = 0; seed < rounds(400, 4000); ++seed) {
+    for (const uint32_t seed : seeds(400, 4000)) {
         Random random(seed);
         const CallFunction &function = *kCollectives[random() % std::size(kCollectives)];
         std::vector<uint32_t> counts(1 + random() % 4);

@@ -70,7 +70,7 @@ void check(Random &random, int32_t dtype, Op op, const Spans &spans, std::size_t
 }
 
 void pieces_give_the_bits_of_the_whole(void **) {
-    Random random(20261122);
+    Random random(test_seed(20261122));
     const FloatEnvironment environment;
     for (const int32_t dtype : kDtypes) {
         for (const Op op : kOps) {
@@ -106,7 +106,7 @@ void check_merging(Random &random, int32_t dtype, Op op, const Spans &spans, uin
 }
 
 void partials_merge_to_those_of_a_coarser_cut(void **) {
-    Random random(7);
+    Random random(test_seed(7));
     const FloatEnvironment environment;
     for (const int32_t dtype : kDtypes)
         for (const Op op : kOps)
@@ -120,7 +120,7 @@ void partials_merge_to_those_of_a_coarser_cut(void **) {
 }
 
 void many_replicas_and_elements_take_blocks(void **) {
-    Random random(1);
+    Random random(test_seed(1));
     const FloatEnvironment environment;
     for (const int32_t dtype : {MDIST_FLOAT32, MDIST_BFLOAT16, MDIST_FLOAT64})
         for (const uint32_t workers : {1, 2, 3, 8, 9, 11, 40})
@@ -156,7 +156,7 @@ void check_nodes(const Spans &spans) {
 }
 
 void a_cut_is_made_of_the_largest_nodes_that_one_worker_holds(void **) {
-    Random random(3);
+    Random random(test_seed(3));
     for (uint32_t workers = 1; workers <= 20; ++workers) {
         for (uint32_t each = 1; each <= 20; ++each) {
             check_nodes(Spans::even(workers, each));

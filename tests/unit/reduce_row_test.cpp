@@ -43,7 +43,7 @@ void reduce_by_ranges(Random &random, const ReduceJob &job, const std::vector<st
 }
 
 void any_ranges_of_a_row_give_the_result_of_the_whole(void **) {
-    for (uint32_t seed = 0; seed < rounds(300, 3000); ++seed) {
+    for (const uint32_t seed : seeds(300, 3000)) {
         Random random(seed);
         const uint32_t workers = 1 + random() % 4;
         const reduce::Op op = random_op(random);
@@ -65,7 +65,7 @@ void any_ranges_of_a_row_give_the_result_of_the_whole(void **) {
 }
 
 void a_range_in_one_buffer_stands_in_place(void **) {
-    Random random(1);
+    Random random(test_seed(1));
     const ReduceJob job(random, Spans::even(2, 1), reduce::Op::kSum,
                         {{MDIST_FLOAT16, 10}, {MDIST_INT8, 4}, {MDIST_FLOAT16, 6}}, false);
     const ReduceRow row(job.calls(1), MDIST_FLOAT16, job.cut(), 1);
@@ -80,7 +80,7 @@ void a_range_in_one_buffer_stands_in_place(void **) {
 }
 
 void nothing_but_empty_buffers_is_an_empty_row(void **) {
-    Random random(1);
+    Random random(test_seed(1));
     const ReduceJob job(random, Spans::even(1, 2), reduce::Op::kSum, {{MDIST_FLOAT32, 0}, {MDIST_FLOAT32, 0}}, false);
     const ReduceRow row(job.calls(0), MDIST_FLOAT32, job.cut(), 0);
     assert_int_equal(row.elements(), 0);

@@ -41,7 +41,7 @@ struct Elements {
 };
 
 void squares_have_the_same_bits_in_every_variant(void **) {
-    Random random(1);
+    Random random(test_seed(1));
     const reduce::FloatEnvironment environment;
     for (const int32_t dtype : kTypes) {
         for (const std::size_t length : kLengths) {
@@ -58,7 +58,7 @@ void squares_have_the_same_bits_in_every_variant(void **) {
 }
 
 void squares_are_those_of_a_plain_loop(void **) {
-    Random random(2);
+    Random random(test_seed(2));
     for (const std::size_t length : kLengths) {
         std::vector<float> values(length);
         double sum = 0;
@@ -89,7 +89,7 @@ void one_element_that_is_not_finite_shows(void **) {
 }
 
 void scaling_has_the_same_bits_in_every_variant(void **) {
-    Random random(3);
+    Random random(test_seed(3));
     const reduce::FloatEnvironment environment;
     for (const int32_t dtype : kTypes) {
         for (const std::size_t length : kLengths) {

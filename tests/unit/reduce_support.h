@@ -2,6 +2,7 @@
 // Elements that find what is wrong with arithmetic.
 #pragma once
 
+#include "random.h"
 #include "util/dtype.h"
 
 #include <mdist/collective.h>

@@ -68,7 +68,7 @@ void check(Random &random, uint32_t workers, uint32_t per_host, bool has_one_giv
 }
 
 void everybody_gets_what_everybody_gives(void **) {
-    for (uint32_t seed = 0; seed < rounds(5, 50); ++seed) {
+    for (const uint32_t seed : seeds(5, 50)) {
         Random random(seed);
         for (uint32_t workers = 1; workers <= 35; ++workers)
             for (uint32_t per_host = 1; per_host <= workers; ++per_host)
@@ -80,7 +80,7 @@ void everybody_gets_what_everybody_gives(void **) {
 
 void payloads_lie_at_multiples_of_eight_bytes(void **) {
     constexpr uint32_t kWorkers = 6;
-    Random random(1);
+    Random random(test_seed(1));
     const Links links = make_inproc_links(kWorkers);
     Parties parties(random, kWorkers);
     for (uint32_t worker = 0; worker < kWorkers; ++worker) parties.payloads[worker].resize(2 * worker + 1);
@@ -96,7 +96,7 @@ void payloads_lie_at_multiples_of_eight_bytes(void **) {
 
 void a_power_of_two_of_workers_gives_one_message_a_round_each(void **) {
     for (const auto &[workers, messages] : {std::pair<uint32_t, uint32_t>{2, 1}, {4, 2}, {8, 3}, {16, 4}}) {
-        Random random(1);
+        Random random(test_seed(1));
         Links links;
         for (auto &link : make_inproc_links(workers)) links.push_back(std::make_unique<CountingLink>(std::move(link)));
         Parties parties(random, workers);
@@ -106,7 +106,7 @@ void a_power_of_two_of_workers_gives_one_message_a_round_each(void **) {
 }
 
 void nobody_gets_through_where_two_disagree(void **) {
-    for (uint32_t seed = 0; seed < rounds(300, 5000); ++seed) {
+    for (const uint32_t seed : seeds(300, 5000)) {
         Random random(seed);
         const auto workers = static_cast<uint32_t>(2 + random() % 12);
         const Links links = make_inproc_links(workers);
@@ -119,7 +119,7 @@ void nobody_gets_through_where_two_disagree(void **) {
 /// What a worker says of a message that its only peer has sent, with `payload` behind the header.
 Failure failure_at(uint64_t header_bytes, const std::vector<uint64_t> &payload) {
     const Links links = make_inproc_links(2);
-    Random random(1);
+    Random random(test_seed(1));
     Parties parties(random, 2);
     const auto mine = parties.make(*links[0]);
     const OperationHeader header = OperationHeader::of(barrier(), 7, header_bytes);

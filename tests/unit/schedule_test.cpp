@@ -29,11 +29,11 @@ void check_all_reduce(uint32_t seed, uint64_t elements) {
 }
 
 void all_reduce_gives_the_bits_of_the_reference_in_any_order_of_events(void **) {
-    for (uint32_t seed = 0; seed < rounds(600, 6000); ++seed) check_all_reduce(seed, 200);
+    for (const uint32_t seed : seeds(600, 6000)) check_all_reduce(seed, 200);
 }
 
 void all_reduce_of_large_buffers_gives_the_bits_of_the_reference(void **) {
-    for (uint32_t seed = 0; seed < rounds(10, 60); ++seed) check_all_reduce(seed, 100'000);
+    for (const uint32_t seed : seeds(10, 60)) check_all_reduce(seed, 100'000);
 }
 
 void check_rails(uint32_t seed, uint64_t elements) {
@@ -52,14 +52,14 @@ void check_rails(uint32_t seed, uint64_t elements) {
 }
 
 void all_reduce_along_rails_gives_the_bits_of_the_reference_in_any_order_of_events(void **) {
-    for (uint32_t seed = 0; seed < rounds(400, 4000); ++seed) check_rails(seed, 200);
-    for (uint32_t seed = 0; seed < rounds(5, 50); ++seed) check_rails(seed, 100'000);
+    for (const uint32_t seed : seeds(400, 4000)) check_rails(seed, 200);
+    for (const uint32_t seed : seeds(5, 50)) check_rails(seed, 100'000);
 }
 
 void rails_carry_between_hosts_what_one_worker_per_host_would_send(void **) {
     constexpr uint32_t kHosts = 3, kPerHost = 4, kPerWorker = 2;
     constexpr uint64_t kElements = 12 * 6400;
-    Random random(1);
+    Random random(test_seed(1));
     const ReduceJob job(random, Spans::even(kHosts * kPerHost, kPerWorker), reduce::Op::kSum,
                         {{MDIST_FLOAT32, kElements}}, true);
     Links links;
@@ -92,7 +92,7 @@ std::vector<uint64_t> scatter(Random &random, const ReduceJob &job, uint32_t rep
 }
 
 void a_row_that_scatters_gives_every_replica_its_part(void **) {
-    for (uint32_t seed = 0; seed < rounds(300, 3000); ++seed) {
+    for (const uint32_t seed : seeds(300, 3000)) {
         Random random(seed);
         const auto parties = static_cast<uint32_t>(1 + random() % 5);
         const bool in_place = random() % 2 == 0;
@@ -120,7 +120,7 @@ void a_row_that_scatters_gives_every_replica_its_part(void **) {
 }
 
 void small_exchange_gives_everybody_every_payload(void **) {
-    for (uint32_t seed = 0; seed < rounds(300, 3000); ++seed) {
+    for (const uint32_t seed : seeds(300, 3000)) {
         Random random(seed);
         const auto parties = static_cast<uint32_t>(1 + random() % 6);
         const Links links = make_inproc_links(parties);
@@ -146,7 +146,7 @@ void small_exchange_gives_everybody_every_payload(void **) {
 }
 
 void broadcast_gives_everybody_the_roots_bytes(void **) {
-    for (uint32_t seed = 0; seed < rounds(300, 3000); ++seed) {
+    for (const uint32_t seed : seeds(300, 3000)) {
         Random random(seed);
         const auto parties = static_cast<uint32_t>(1 + random() % 6);
         const auto root = static_cast<uint32_t>(random() % parties);
@@ -169,7 +169,7 @@ void broadcast_gives_everybody_the_roots_bytes(void **) {
 }
 
 void transfer_moves_any_ranges_between_any_workers(void **) {
-    for (uint32_t seed = 0; seed < rounds(300, 3000); ++seed) {
+    for (const uint32_t seed : seeds(300, 3000)) {
         Random random(seed);
         const auto parties = static_cast<uint32_t>(1 + random() % 6);
         std::vector<std::vector<Transfer::Outgoing>> sends(parties);

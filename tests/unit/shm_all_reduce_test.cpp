@@ -207,8 +207,9 @@ void part(Board &board) {
 std::string reduce_at_random(Board &board, uint32_t rank, const Spans &spans, uint32_t count, std::size_t most_bytes) {
     Member member(board, rank, spans);
     std::string wrong;
+    const auto first = static_cast<uint32_t>(test_seed(0));
     for (uint32_t i = 0; i < count; ++i) {
-        const Plan plan(i * 31 + spans.replicas() * 7 + board.workers(), most_bytes);
+        const Plan plan(first + i * 31 + spans.replicas() * 7 + board.workers(), most_bytes);
         Worker worker(member, plan, spans[rank], static_cast<Place>(i % 3));
         worker.run(member);
         // Others may still be reading what this worker has published, not its buffers.
@@ -220,7 +221,7 @@ std::string reduce_at_random(Board &board, uint32_t rank, const Spans &spans, ui
 
 void reduce_between_processes(const Spans &spans) {
     assert_well(run_processes(spans.workers(), [&](Board &board, uint32_t rank) {
-        return reduce_at_random(board, rank, spans, rounds(40, 400), 150'000);
+        return reduce_at_random(board, rank, spans, tiered(40, 400), 150'000);
     }));
 }
 
@@ -238,14 +239,14 @@ void workers_with_different_numbers_of_replicas_get_the_bits_of_the_reference(vo
 void every_layout_gives_the_bits_of_the_reference_between_threads(void **) {
     for (uint32_t workers = 1; workers <= 4; ++workers)
         assert_well(run_threads(workers, [&](Board &board, uint32_t rank) {
-            return reduce_at_random(board, rank, Spans::even(workers, workers % 2 + 1), rounds(30, 200), 60'000);
+            return reduce_at_random(board, rank, Spans::even(workers, workers % 2 + 1), tiered(30, 200), 60'000);
         }));
 }
 
 void some_megabytes_give_the_bits_of_the_reference(void **) {
     for (const uint32_t workers : {2U, 3U})
         assert_well(run_processes(workers, [&](Board &board, uint32_t rank) {
-            return reduce_at_random(board, rank, Spans::even(workers, 1), rounds(6, 60), 9'000'000);
+            return reduce_at_random(board, rank, Spans::even(workers, 1), tiered(6, 60), 9'000'000);
         }));
 }
 
@@ -253,7 +254,7 @@ void some_megabytes_give_the_bits_of_the_reference(void **) {
 std::string reduce_many_chunks(Board &board, uint32_t rank, const Spans &spans) {
     Member member(board, rank, spans);
     std::string wrong;
-    for (uint32_t i = 0; i < rounds(1, 4); ++i) {
+    for (uint32_t i = 0; i < tiered(1, 4); ++i) {
         const Plan plan(i, i % 2 == 0 ? MDIST_SUM : MDIST_MAX,
                         {{MDIST_INT8, 700'001, false}, {MDIST_FLOAT32, 900'003, true}, {MDIST_FLOAT16, 70'007, true}});
         Worker worker(member, plan, spans[rank], Place::kArena);
@@ -295,7 +296,7 @@ void the_plain_twin_over_the_link_gives_the_same_bits(void **) {
         Member member(board, rank, Spans::even(board.workers(), 1));
         const auto link = make_shm_link(member.mates, member.bell);
         std::string wrong;
-        for (uint32_t number = 0; number < rounds(60, 300) && wrong.empty(); ++number) {
+        for (uint32_t number = 0; number < tiered(60, 300) && wrong.empty(); ++number) {
             const Plan plan(number, 100'000);
             Worker worker(member, plan, {rank, rank + 1}, Place::kOrdinary);
             std::vector<std::vector<char>> twins;
@@ -369,7 +370,7 @@ std::string reduce_until_a_mate_is_killed(Board &board, uint32_t rank, uint32_t 
 }
 
 void a_killed_mate_is_a_lost_peer_for_all_others_and_harms_no_result(void **) {
-    for (uint32_t seed = 0; seed < rounds(15, 150); ++seed) {
+    for (const uint32_t seed : seeds(15, 150)) {
         const auto results = run_processes(
             3, [&](Board &board, uint32_t rank) { return reduce_until_a_mate_is_killed(board, rank, seed); });
         assert_string_equal(results[0].c_str(), text(int{MDIST_ERR_PEER_LOST}).c_str());

@@ -27,14 +27,14 @@ bool all(const char *data, std::size_t bytes, char value) {
 void blocks_are_aligned_zero_and_apart_whatever_was_there_before(void **) {
     Fixture fixture;
     const std::size_t all_free = fixture.arena->free_bytes();
-    std::mt19937 engine(1);
+    std::mt19937 engine(test_seed(1));
     struct Block {
         Memory memory;
         std::size_t bytes;
         char value;
     };
     std::vector<Block> blocks;
-    for (uint32_t i = 0; i < rounds(3000, 30000); ++i) {
+    for (uint32_t i = 0; i < tiered(3000, 30000); ++i) {
         if (!blocks.empty() && engine() % 2 == 0) {
             std::swap(blocks[engine() % blocks.size()], blocks.back());
             const Block &last = blocks.back();

@@ -31,7 +31,7 @@ struct End {
 struct Message {
     std::vector<unsigned char> bytes;
     Message(uint32_t from, uint32_t to, uint32_t number) {
-        std::mt19937 engine(from * 10007 + to * 101 + number);
+        std::mt19937 engine(test_seed(0) + from * 10007 + to * 101 + number);
         const uint32_t sizes[] = {0, 1, 16, 100, 4080, 4096, 5000, 70000};
         bytes.resize(sizes[engine() % 8] + engine() % 3);
         for (unsigned char &byte : bytes) byte = static_cast<unsigned char>(engine());
@@ -42,7 +42,7 @@ struct Message {
 std::string exchange_random_messages(Board &board, uint32_t rank, uint32_t count) {
     End end(board, rank);
     Link &link = *end.link;
-    std::mt19937 engine(rank);
+    std::mt19937 engine(test_seed(0) + rank);
     for (uint32_t number = 0; number < count;) {
         const uint32_t batch = std::min<uint32_t>(count - number, 1 + number % 5); // the same on all workers
         std::vector<Message> sent;
@@ -77,14 +77,14 @@ std::string exchange_random_messages(Board &board, uint32_t rank, uint32_t count
 void random_messages_come_as_they_were_sent_between_processes(void **) {
     for (uint32_t workers = 2; workers <= 5; ++workers)
         assert_well(run_processes(workers, [](Board &board, uint32_t rank) {
-            return exchange_random_messages(board, rank, rounds(60, 600));
+            return exchange_random_messages(board, rank, tiered(60, 600));
         }));
 }
 
 void random_messages_come_as_they_were_sent_between_threads(void **) {
     for (uint32_t workers = 2; workers <= 4; ++workers)
         assert_well(run_threads(workers, [](Board &board, uint32_t rank) {
-            return exchange_random_messages(board, rank, rounds(30, 300));
+            return exchange_random_messages(board, rank, tiered(30, 300));
         }));
 }
 
@@ -139,9 +139,9 @@ std::string stream_short_messages(Board &board, uint32_t rank, uint32_t count) {
 
 void a_stream_of_short_messages_comes_whole(void **) {
     assert_well(run_processes(
-        2, [](Board &board, uint32_t rank) { return stream_short_messages(board, rank, rounds(20'000, 500'000)); }));
+        2, [](Board &board, uint32_t rank) { return stream_short_messages(board, rank, tiered(20'000, 500'000)); }));
     assert_well(run_threads(
-        2, [](Board &board, uint32_t rank) { return stream_short_messages(board, rank, rounds(5'000, 100'000)); }));
+        2, [](Board &board, uint32_t rank) { return stream_short_messages(board, rank, tiered(5'000, 100'000)); }));
 }
 
 void a_mate_that_closes_or_is_killed_is_a_lost_peer_after_all_it_sent(void **) {

@@ -4,6 +4,7 @@
 
 #include "comm/shm/bell.h"
 #include "comm/shm/mates.h"
+#include "random.h"
 #include "util/failure.h"
 
 #include <setjmp.h>
@@ -34,11 +35,6 @@ extern "C" {
 #include <unistd.h>
 
 namespace mdist::test {
-
-inline uint32_t rounds(uint32_t quick, uint32_t full) {
-    const char *tier = std::getenv("MDIST_TEST_TIER");
-    return tier != nullptr && std::strcmp(tier, "long") == 0 ? full : quick;
-}
 
 /// What stands in for the store: texts that all workers put up and read, and what became of each worker.
 class Board {

@@ -67,7 +67,7 @@ std::vector<uint32_t> ways_to_share(uint32_t workers) {
 }
 
 void every_layout_dtype_and_op_gives_the_bits_of_the_reference(void **) {
-    Random random(1);
+    Random random(test_seed(1));
     std::vector<Spans> layouts;
     for (uint32_t workers = 1; workers <= 9; ++workers)
         for (uint32_t each = 1; each <= 3; ++each) layouts.push_back(Spans::even(workers, each));
@@ -84,7 +84,7 @@ void every_layout_dtype_and_op_gives_the_bits_of_the_reference(void **) {
 }
 
 void any_buffers_among_many_workers_give_the_bits_of_the_reference(void **) {
-    for (uint32_t seed = 0; seed < rounds(300, 5000); ++seed) {
+    for (const uint32_t seed : seeds(300, 5000)) {
         Random random(seed);
         const reduce::Op op = random_op(random);
         const auto workers = static_cast<uint32_t>(1 + random() % 35);
@@ -97,7 +97,7 @@ void any_buffers_among_many_workers_give_the_bits_of_the_reference(void **) {
 void a_power_of_two_of_workers_gives_one_message_a_round_each(void **) {
     constexpr uint64_t kElements = 1024;
     for (const auto &[workers, messages] : {std::pair<uint32_t, uint32_t>{2, 1}, {4, 2}, {8, 3}, {16, 4}}) {
-        Random random(1);
+        Random random(test_seed(1));
         const ReduceJob job(random, Spans::even(workers, 2), reduce::Op::kSum, {{MDIST_FLOAT32, kElements}}, true);
         Links links;
         for (auto &link : make_inproc_links(workers)) links.push_back(std::make_unique<CountingLink>(std::move(link)));
@@ -118,7 +118,7 @@ void the_messages_of_hosts_are_few(void **) {
     constexpr uint64_t kBytes = kElements * sizeof(float) + sizeof(OperationHeader);
     for (const auto &[hosts, per_host, joins] :
          {std::tuple<uint32_t, uint32_t, uint32_t>{2, 4, 1}, {4, 2, 2}, {4, 4, 2}}) {
-        Random random(1);
+        Random random(test_seed(1));
         const uint32_t workers = hosts * per_host;
         const ReduceJob job(random, Spans::even(workers, 2), reduce::Op::kSum, {{MDIST_FLOAT32, kElements}}, true);
         Links links;
@@ -137,7 +137,7 @@ void the_messages_of_hosts_are_few(void **) {
 void all_at_once_takes_as_few_bytes_as_segments(void **) {
     constexpr uint64_t kBytes = 8192;
     for (const uint32_t workers : {2, 4, 8}) {
-        Random random(1);
+        Random random(test_seed(1));
         const ReduceJob job(random, Spans::even(workers, 2), reduce::Op::kSum, {{MDIST_FLOAT32, kBytes / 4}}, true);
         Links links;
         for (auto &link : make_inproc_links(workers)) links.push_back(std::make_unique<CountingLink>(std::move(link)));
@@ -257,7 +257,7 @@ void a_worker_in_another_operation_or_one_that_meets_it_says_so(void **) {
 
 /// Any split into two camps, each of which has its way.
 void nobody_gets_through_where_two_disagree(void **) {
-    for (uint32_t seed = 0; seed < rounds(300, 5000); ++seed) {
+    for (const uint32_t seed : seeds(300, 5000)) {
         Random random(seed);
         const auto workers = static_cast<uint32_t>(2 + random() % 12);
         const std::vector<uint32_t> ways = ways_to_share(workers);
@@ -285,7 +285,7 @@ void nobody_gets_through_where_two_disagree(void **) {
 
 void who_has_come_is_known_of_whole_blocks(void **) {
     constexpr uint32_t kWorkers = 8, kLate = 5;
-    Random random(1);
+    Random random(test_seed(1));
     const ReduceJob job(random, Spans::even(kWorkers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
     const Links links = make_inproc_links(kWorkers);
     Parties parties(job, kWorkers);
@@ -303,7 +303,7 @@ void who_has_come_is_known_of_whole_blocks(void **) {
 /// Two hosts of two: only the first worker of each hears from others before the result.
 void who_has_come_is_known_to_those_who_speak(void **) {
     constexpr uint32_t kWorkers = 4, kLate = 3;
-    Random random(1);
+    Random random(test_seed(1));
     const ReduceJob job(random, Spans::even(kWorkers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
     const Links links = make_inproc_links(kWorkers);
     Parties parties(job, kWorkers, 2);
@@ -321,7 +321,7 @@ void who_has_come_is_known_to_those_who_speak(void **) {
 void outputs_keep_their_bytes_until_results_come(void **) {
     constexpr uint32_t kWorkers = 4, kMate = 1;
     for (const Way way : kWays) {
-        Random random(1);
+        Random random(test_seed(1));
         const ReduceJob job(random, Spans::even(kWorkers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 300}}, false);
         const Links links = make_inproc_links(kWorkers);
         Parties parties(job, kWorkers, 2, way);
@@ -335,7 +335,7 @@ void outputs_keep_their_bytes_until_results_come(void **) {
 
 void bytes_that_are_not_due_are_refused(void **) {
     const Links links = make_inproc_links(2);
-    Random random(1);
+    Random random(test_seed(1));
     const ReduceJob job(random, Spans::even(2, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 10}}, false);
     Parties parties(job, 2);
     const auto mine = parties.make(*links[0], OperationHeader::of(job.call(0), 7, 0));

@@ -35,9 +35,7 @@ std::size_t first_fit(const std::vector<bool> &taken, std::size_t count) {
 }
 
 void a_layout_does_as_an_array_of_units(void **) {
-    const char *tier = std::getenv("MDIST_TEST_TIER");
-    const bool full = tier != nullptr && strcmp(tier, "long") == 0;
-    for (unsigned seed = 1; seed <= (full ? 200u : 10u); ++seed) {
+    for (const uint32_t seed : seeds(10, 200, 1)) {
         print_message("# seed %u\n", seed);
         std::mt19937_64 random(seed);
         Layout layout;

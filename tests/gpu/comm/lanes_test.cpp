@@ -15,11 +15,6 @@ using namespace mdist;
 constexpr CallKind kKinds[] = {&calls::kAllReduce,     &calls::kReduceToRoot, &calls::kBroadcast,    &calls::kAllGather,
                                &calls::kReduceScatter, &calls::kAllToAll,     &calls::kGatherToRoot, &calls::kScatter};
 
-int is_long() {
-    const char *tier = std::getenv("MDIST_TEST_TIER");
-    return tier != nullptr && std::strcmp(tier, "long") == 0;
-}
-
 bool has_parts(CallKind kind) {
     return kind != &calls::kAllReduce && kind != &calls::kReduceToRoot && kind != &calls::kBroadcast;
 }
@@ -153,7 +148,7 @@ void expect_well(const Told &told) {
 }
 
 void try_layout(uint32_t parties, uint32_t physical) {
-    std::mt19937_64 random(20261122 + parties * 10 + physical);
+    std::mt19937_64 random(test_seed(20261122) + parties * 10 + physical);
     GpuParties world(parties, physical);
     for (const CallKind kind : kKinds)
         for (int turn = 0; turn < (is_long() ? 60 : 6); ++turn) {

@@ -14,7 +14,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
 /// How a job ended. A worker may also end as those behind WRONG.
 typedef enum Outcome { SAME, LOST, EARLY, ALONE, WRONG, OUTCOMES, KILLED, BROKEN, GONE, LATE, ENDS } Outcome;
@@ -223,14 +222,9 @@ static int fails(uint64_t seed) {
 
 static void trainings_that_regroup_end_in_the_bits_of_the_cpu(void **state) {
     (void)state;
-    const char *const given = getenv("MDIST_TEST_SEED"), *const asked = getenv("MDIST_TEST_COUNT");
-    const char *const tier = getenv("MDIST_TEST_TIER");
-    const int is_long = tier != NULL && strcmp(tier, "long") == 0;
-    const uint64_t first = given != NULL ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 1000;
-    const uint64_t usual = is_long ? 100 : MDIST_TEST_SANITIZED ? 8 : 20; // with sanitizers one can take half a minute
-    const uint64_t count = asked != NULL ? strtoull(asked, NULL, 10) : given != NULL ? 1 : usual;
+    const uint64_t first = test_seed(1);
+    const uint64_t count = seed_count(MDIST_TEST_SANITIZED ? 8 : 20, 100); // with sanitizers one can take half a minute
     uint64_t wrong = 0;
-    print_message("# %" PRIu64 " trainings from seed %" PRIu64 "; MDIST_TEST_SEED=... repeats one\n", count, first);
     unsetenv("MDIST_TEST_TIER"); // in a worker it would be a key that the library does not know
     unsetenv("MDIST_TEST_SEED");
     unsetenv("MDIST_TEST_COUNT");

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainings_plan.h"
 
+#include "../../support/random.h"
+
 #include <mdist/collective.h>
 #include <stdio.h>
 
 uint64_t draw(uint64_t *state, uint64_t below) {
-    *state += 0x9e3779b97f4a7c15u;
-    uint64_t x = *state;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (x ^ x >> 31) % below;
+    return draw_from(state, below);
 }
 
 /// Draws a call that fails on one worker.

@@ -9,7 +9,6 @@
 #include "training.h"
 
 #include <dlfcn.h>
-#include <time.h>
 
 /// Returns whether a call failed, as it may after a fault. Frees the error.
 static int failed(const Plan *plan, mdist_status_t status, mdist_error_t *error) {
@@ -120,12 +119,8 @@ static int fails(uint64_t seed) {
 
 static void trainings_on_gpus_end_in_the_bits_of_the_cpu(void **state) {
     (void)state;
-    const char *const given = getenv("MDIST_TEST_SEED"), *const asked = getenv("MDIST_TEST_COUNT");
-    const uint64_t first = given != NULL ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 1000;
-    const uint64_t count = asked != NULL ? strtoull(asked, NULL, 10) : given != NULL ? 1 : is_long() ? 300 : 25;
+    const uint64_t first = test_seed(1), count = seed_count(25, 300);
     uint64_t wrong = 0;
-    print_message("# %llu trainings from seed %llu; MDIST_TEST_SEED=... repeats one\n", (unsigned long long)count,
-                  (unsigned long long)first);
     for (uint64_t seed = first; seed < first + count; ++seed) wrong += (uint64_t)fails(seed);
     assert_int_equal(wrong, 0);
 }
