@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random calls for scenarios: all collectives, dtypes and sizes, in place and not, fused, blocking and started, of all
-// replicas or of random groups. Every replica goes through one list of calls, and makes those that it has a part in.
+// replicas or of random groups. Every replica goes through one list of calls, and makes those that it has a part in. The
+// bits must be those of one process, and these must be what collective.h says.
 #pragma once
 
+#include "canonical_tree.h"
 #include "multi.h"
 
-enum { CALLS = 24, MOST_BUFFERS = 4, MOST_REPLICAS = 12, MOST_GROUPS = 5, ARENA = 1 << 21 };
+enum { CALLS = 24, MOST_BUFFERS = 4, MOST_REPLICAS = MOST_SOURCES, MOST_GROUPS = 5, ARENA = 1 << 21 };
 
 typedef enum Kind {
     ALL_REDUCE,
@@ -50,12 +52,11 @@ typedef struct Job {
 static uint64_t state;
 
 static uint32_t random_below(uint32_t bound) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((state >> 33) % bound);
+    return draw_from(&state, bound);
 }
 
 static size_t size_of(int32_t dtype) {
-    static const size_t sizes[] = {0, 4, 8, 2, 2, 1, 1, 4, 4, 8, 8};
+    static const size_t sizes[] = {0, 4, 8, 2, 2, 1, 1, 4, 4, 8, 8, 2, 2, 1};
     return sizes[dtype];
 }
 
@@ -74,6 +75,10 @@ static uint64_t random_length(void) {
 
 static int has_parts(Kind kind) {
     return kind == ALL_GATHER || kind == REDUCE_SCATTER || kind == GATHER_TO_ROOT || kind == SCATTER;
+}
+
+static int reduces(Kind kind) {
+    return kind == ALL_REDUCE || kind == REDUCE_SCATTER || kind == REDUCE_TO_ROOT;
 }
 
 /// Draws some replicas in a random order. Every third list is sorted, so that it names each worker's members one after
@@ -107,11 +112,10 @@ static Plan random_plan(const Job *job) {
     plan.buffers = plan.kind == BARRIER ? 0 : random_below(MOST_BUFFERS + 1);
     plan.in_place = plan.kind != ALL_TO_ALL && plan.kind != ALL_TO_ALL_PARTS && random_below(2);
     plan.started = random_below(3) == 0;
-    const int integers = random_below(2) == 0;
-    plan.op = (mdist_reduce_op_t)(1 + random_below(5));
-    if (integers && plan.op == MDIST_MEAN) plan.op = MDIST_SUM;
+    plan.op = (mdist_reduce_op_t)(1 + random_below(OPS));
     for (size_t b = 0; b < plan.buffers; ++b) {
-        plan.dtype[b] = (int32_t)(integers ? 5 + random_below(6) : 1 + random_below(4));
+        do plan.dtype[b] = (int32_t)(1 + random_below(DTYPES));
+        while (reduces(plan.kind) && !takes((int)plan.op, plan.dtype[b]));
         const uint64_t length = random_length();
         for (uint32_t r = 0; r < replicas; ++r)
             plan.length[b][r] = has_parts(plan.kind) ? random_length() / replicas : length;
@@ -273,6 +277,13 @@ static mdist_status_t start(const Plan *plan, mdist_replica_t *replica, const Bu
     return status == MDIST_OK && !done ? MDIST_ERR_INTERNAL : status;
 }
 
+static uint64_t digest_of_outputs(const Plan *plan, const Buffers *buffers) {
+    uint64_t digest = 0;
+    for (size_t b = 0; b < plan->buffers; ++b)
+        digest = digest * 31 + digest_of(buffers->out[b].data, buffers->out[b].elements * size_of(plan->dtype[b]));
+    return digest;
+}
+
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     Job *job = user_data;
     const uint32_t id = mdist_replica_id(replica);
@@ -290,10 +301,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
         const mdist_status_t status =
             started ? start(plan, replica, &buffers, &options) : call(plan, replica, &buffers, &options);
         if (status != MDIST_OK) return (int32_t)c + 1;
-        uint64_t digest = 0;
-        for (size_t b = 0; b < plan->buffers; ++b)
-            digest = digest * 31 + digest_of(buffers.out[b].data, buffers.out[b].elements * size_of(plan->dtype[b]));
-        job->digest[id][c] = digest;
+        job->digest[id][c] = digest_of_outputs(plan, &buffers);
     }
     return 0;
 }
@@ -344,16 +352,76 @@ static void run_alone(Job *job) {
     mdist_config_destroy(config);
 }
 
+// ---- What the calls give, by the definition.
+
+/// Writes what position `at` has in the end. `all` are the buffers of all positions, with their inputs.
+static void define_output(const Plan *plan, uint32_t at, size_t b, const Buffers *all, char *out) {
+    const size_t size = size_of(plan->dtype[b]);
+    const uint32_t n = plan->members;
+    uint64_t before = 0, elements = all[at].out[b].elements;
+    uint32_t root = 0;
+    while (plan->list[root] != plan->root) ++root;
+    for (uint32_t p = 0; has_parts(plan->kind) && p < at; ++p) before += plan->length[b][p];
+    const unsigned char *sources[MOST_REPLICAS];
+    for (uint32_t p = 0; p < n; ++p)
+        sources[p] = (const unsigned char *)all[p].in[b].data + (plan->kind == REDUCE_SCATTER ? before * size : 0);
+    if (reduces(plan->kind)) reduce_plainly((int)plan->op, plan->dtype[b], sources, n, (unsigned char *)out, elements);
+    if (plan->kind == BROADCAST) memcpy(out, sources[root], elements * size);
+    if (plan->kind == SCATTER) memcpy(out, sources[root] + before * size, elements * size);
+    for (uint32_t p = 0; p < n; ++p) { // what p gives
+        uint64_t from = 0, count = all[p].in[b].elements;
+        if (plan->kind == ALL_TO_ALL) count /= n, from = at * count;
+        for (uint32_t q = 0; plan->kind == ALL_TO_ALL_PARTS && q < at; ++q) from += part_length(plan, b, p, q);
+        if (plan->kind == ALL_TO_ALL_PARTS) count = part_length(plan, b, p, at);
+        if (plan->kind == ALL_GATHER || plan->kind == GATHER_TO_ROOT || plan->kind == ALL_TO_ALL ||
+            plan->kind == ALL_TO_ALL_PARTS) {
+            memcpy(out, sources[p] + from * size, count * size);
+            out += count * size;
+        }
+    }
+}
+
+/// Checks what the replicas had after call `c`. The call is over, so their memory can be used again.
+static void check_definition(const Job *job, uint32_t c) {
+    const Plan *const plan = &job->plans[c];
+    Buffers all[MOST_REPLICAS];
+    memset(all, 0, sizeof all);
+    for (uint32_t p = 0; p < plan->members; ++p) {
+        const uint32_t id = plan->list[p];
+        lay_out(job, plan, id, &all[p]);
+        fill(job->inputs[id], all[p].in_used, id, c);
+        fill(job->outputs[id], all[p].out_used, id, c);
+    }
+    for (uint32_t p = 0; p < plan->members; ++p) {
+        const int only_root = plan->kind == REDUCE_TO_ROOT || plan->kind == GATHER_TO_ROOT;
+        if (only_root && plan->list[p] != plan->root) continue; // undefined
+        Buffers wanted = all[p];
+        for (size_t b = 0; b < plan->buffers; ++b) {
+            wanted.out[b].data = malloc(wanted.out[b].elements * size_of(plan->dtype[b]) + 1);
+            REQUIRE(wanted.out[b].data != NULL);
+            define_output(plan, p, b, all, wanted.out[b].data);
+        }
+        const int same = digest_of_outputs(plan, &wanted) == job->digest[plan->list[p]][c];
+        for (size_t b = 0; b < plan->buffers; ++b) free(wanted.out[b].data);
+        if (same) continue;
+        fprintf(stderr, "call %u (kind %d, op %d, %zu buffers, first dtype %d), position %u of %u\n", c, (int)plan->kind,
+                (int)plan->op, plan->buffers, plan->dtype[0], p, plan->members);
+        GIVE_UP("the bits that collective.h defines");
+    }
+}
+
 /// Runs random calls of all replicas, and of random groups, on the workers and on one worker.
 static void compare_with_one_worker(uint32_t groups) {
     const uint32_t rounds = is_long() ? 15 : MDIST_TEST_SANITIZED ? 1 : 3; // sanitizers slow many workers down
+    const uint64_t first = test_seed(0);
     mdist_strategy_t *strategy = join();
     const uint32_t replicas = mdist_strategy_replica_count(strategy);
     for (uint32_t round = 0; round < rounds; ++round) {
-        Job *alone = job_of(replicas, groups, round * 1000 + replicas);
-        Job *together = job_of(replicas, groups, round * 1000 + replicas);
+        Job *alone = job_of(replicas, groups, first + round * 1000 + replicas);
+        Job *together = job_of(replicas, groups, first + round * 1000 + replicas);
         run_alone(alone);
         run_job(strategy, together);
+        for (uint32_t c = 0; rank == 0 && c < CALLS; ++c) check_definition(alone, c); // once is enough
         for (uint32_t id = 0; id < replicas; ++id) {
             for (uint32_t c = 0; c < CALLS && together->here[id]; ++c) {
                 if (alone->digest[id][c] == together->digest[id][c]) continue;
