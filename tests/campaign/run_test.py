@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Campaigns count what passes and what fails, and the command they print for a failure repeats it."""
+import os
 import re
 import subprocess
 import sys
@@ -35,9 +36,9 @@ class Campaigns(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def run_campaign(self, *arguments):
+    def run_campaign(self, *arguments, env=None):
         return subprocess.run([sys.executable, RUN, *arguments, "--build", self.folder.name], capture_output=True,
-                              text=True, timeout=100)
+                              text=True, timeout=100, env=env)
 
     def test_what_fails_is_counted_and_can_be_repeated(self):
         result = self.run_campaign("fuzz:made_up", "--count", "200000", "--seed", "9")
@@ -65,6 +66,29 @@ class Campaigns(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.splitlines()[1:],
                          ["     25 one killed: same bits", "      0 regroups", "25 passed, 0 failed"])
+
+    def stand_in(self, path, script):
+        program = Path(self.folder.name, path)
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text("#!/bin/sh\n" + script)
+        program.chmod(0o755)
+
+    def test_a_seed_that_fails_can_be_repeated_alone_if_the_program_names_it(self):
+        self.stand_in("tests/unit/unit_plan", 'echo "ERROR: seed 203: worker 1 has wrong results"; exit 1\n')
+        result = self.run_campaign("unit:plan", "--count", "200", "--seed", "100")
+        self.assertIn("repeat it with: MDIST_TEST_SEED=203 ", result.stdout)
+        self.assertEqual(result.stdout.splitlines()[-1], "199 passed, 1 failed")
+        self.stand_in("tests/unit/unit_plan", 'echo "crashed"; exit 1\n')
+        result = self.run_campaign("unit:plan", "--count", "200", "--seed", "100")
+        self.assertIn("repeat it with: MDIST_TEST_SEED=100 MDIST_TEST_COUNT=200 ", result.stdout)
+
+    def test_any_of_mesons_tests_runs_from_one_seed_after_another(self):
+        self.stand_in("bin/meson", 'echo "$* from $MDIST_TEST_SEED"; test "$MDIST_TEST_SEED" != 6\n')
+        path = f"{self.folder.name}/bin:{os.environ['PATH']}"
+        result = self.run_campaign("random:handle", "--count", "3", "--seed", "5", env={**os.environ, "PATH": path})
+        self.assertEqual(result.stdout.splitlines()[-1], "2 passed, 1 failed", result.stderr)
+        self.assertRegex(result.stdout, r"FAILED run 1: test -C .* --no-rebuild handle from 6")
+        self.assertRegex(result.stdout, r"repeat it with: MDIST_TEST_SEED=6 meson test ")
 
     def test_what_is_not_there_is_told(self):
         for name, words in (("fuzz:nothing", "build it first"), ("soup", "no campaign is called soup")):
