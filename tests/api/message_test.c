@@ -2,6 +2,7 @@
 // Messages within one process: matching, rings, and both forms. Where no call waits for another replica, one thread acts
 // for all replicas, which makes the tests deterministic.
 #include "collective_support.h"
+#include "limits.h"
 #include "step_support.h"
 
 #include <poll.h>
@@ -10,7 +11,7 @@
 
 enum { SMALL = 4096 / 4, LARGE = 300000, MOST = 4, MANY = 10000 };
 
-static const mdist_call_options_t soon = {.struct_size = sizeof soon, .timeout_ns = 1000000000};
+static const mdist_call_options_t patient = {.struct_size = sizeof patient, .timeout_ns = LONG_ENOUGH_MS * 1000000ull};
 
 static float large[MOST][LARGE];
 
@@ -95,7 +96,7 @@ static void sixteen_small_messages_wait_for_their_receiver(void **state) {
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     begin_and_enter(&run, strategy);
     for (int round = 0; round < 3; ++round) {
-        for (int i = 0; i < 16; ++i) OK(mdist_send(run.replicas[0], 1, 0, &buffer, &soon, &error));
+        for (int i = 0; i < 16; ++i) OK(mdist_send(run.replicas[0], 1, 0, &buffer, &patient, &error));
         for (int i = 0; i < 16; ++i) OK(mdist_receive(run.replicas[1], 0, 0, &buffer, NULL, &error));
     }
     exit_all(&run);

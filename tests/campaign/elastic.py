@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Campaigns of elastic jobs: `mdist launch -n MIN:N -- fashion_mnist --elastic`, whose workers are killed or stopped at
-chosen moments (strike.c). Each run must end with the digest of a training that was not disturbed."""
+chosen moments (strike.c), which are numbers of events. Each run must end with the digest of a training that was not disturbed."""
 import collections
 import gzip
 import os
@@ -9,23 +9,31 @@ import re
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from environment import environment  # noqa: E402
+from limits import LONG_ENOUGH_S, Late, await_that, try_longer  # noqa: E402
+
 REPLICAS, COMMIT, STEPS = 8, 4, 60
 PATIENCE_S = 500
-PLACES = ("step", "commit", "regroup", "join")
+MOST_CALLS = 2.7  # of the system, in one call of the library: the exponent of 10
+SILENCE_S = 1  # heartbeat timeout where a stopped worker is to be missed, in the first try
+# What a worker ends with if it was missed, or missed others, by a limit that the machine made it reach.
+LATE = re.compile(r"MDIST_ERR_(TIMEOUT|ABORTED|DATA_LOSS|PEER_LOST)")
 
 
 class Strike:
     """One signal: in call `number` of this kind, of the process with this rank (-1: any), after strike `after`."""
 
-    def __init__(self, rank, call, number, microseconds, sent=signal.SIGKILL, after=-1):
+    def __init__(self, rank, call, number, moment, sent=signal.SIGKILL, after=-1):
         self.call, self.stops = call, sent == signal.SIGSTOP
-        self.words = f"{rank} {call} {number} {microseconds} {int(sent)} {after}"
+        self.words = f"{rank} {call} {number} {moment} {int(sent)} {after}"
 
 
 class Plan:
@@ -38,8 +46,8 @@ class Plan:
 
 
 def moment(chance):
-    """Microseconds after a call began. Many calls take less than a millisecond, some take tens."""
-    return int(10 ** chance.uniform(0, 4.3))
+    """How many calls of the system a call has made: many make a few tens, some make hundreds."""
+    return int(10 ** chance.uniform(0, MOST_CALLS))
 
 
 def begins(chance, size, call, after=-1, sent=signal.SIGKILL):
@@ -117,6 +125,11 @@ KILLS = (one_killed, one_killed, one_killed, in_the_regroup, newcomer_killed, ki
          twice_with_a_commit_between, lambda chance: two_at_once(chance, 2), lambda chance: two_at_once(chance, 1))
 
 
+def rank_of(pid):
+    """The rank of a worker, as it is in the lines of the launcher."""
+    return re.search(rb"\0MDIST_RANK=(\d+)", Path(f"/proc/{pid}/environ").read_bytes())[1].decode()
+
+
 def write_data(folder):
     """A small data set in the format of MNIST, the same each time."""
     chance = random.Random(1)
@@ -144,11 +157,10 @@ class Elastic:
             return chance.choice(KILLS)(chance)
         return stopped(chance) if self.fault == "stop" else all_but_one(chance)
 
-    def start(self, plan, link, folder):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
+    def start(self, plan, link, folder, silence_s):
         own = {"MDIST_ELASTIC_REPLICAS": str(REPLICAS), "MDIST_ELASTIC_COPIES": str(plan.copies),
                "MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT": "10", "MDIST_COMMUNICATION_IMPLEMENTATION": link,
-               "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": "1s" if self.fault == "stop" else "10s"}
+               "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": f"{silence_s}s"}
         if plan.strikes:
             own.update(LD_PRELOAD=self.preload, STRIKE_FOLDER=folder,
                        STRIKES=";".join(strike.words for strike in plan.strikes))
@@ -156,37 +168,41 @@ class Elastic:
                  if k in ("LD_PRELOAD", "STRIKE_FOLDER", "STRIKES")], self.program, "--elastic", "--data", self.data,
                  "--batch", "64", "--epochs", "6", "--limit-steps", str(STEPS), "--commit", str(COMMIT),
                  *(["--mirrored"] if plan.mirrored else [])]
-        return subprocess.Popen(words, env={**kept, **{k: v for k, v in own.items() if k.startswith("MDIST_")}},
+        return subprocess.Popen(words, env=environment(**{k: v for k, v in own.items() if k.startswith("MDIST_")}),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
-    def resume(self, process, plan, folder):
-        """Lets stopped processes run again, when the others must have given them up."""
-        stops = [i for i, strike in enumerate(plan.strikes) if strike.stops]
-        while stops and process.poll() is None:
-            time.sleep(0.02)
-            for i in list(stops):
-                path = Path(folder, str(i))
+    def follow(self, process, plan, folder):
+        """Returns what the job says. Lets a stopped worker run again once the others have given it up: then they say that
+        they go on without it, or have the result."""
+        waits = [Path(folder, str(i)) for i, strike in enumerate(plan.strikes) if strike.stops]
+        lines, generations = [], collections.Counter()  # the last one that each rank has told of
+        for line in process.stdout:
+            lines.append(line)
+            if not re.search(r"generation \d+: worker|weights digest|MDIST_ERR", line):
+                continue
+            if told := re.match(r"\[(\d+)\] generation (\d+): worker", line):
+                generations[told[1]] = int(told[2])
+            for path in list(waits):
                 words = path.read_text().split() if path.exists() else []
-                if len(words) == 2:
-                    time.sleep(2.5)
+                if len(words) == 2 and (not told or int(told[2]) > max(1, generations[rank_of(words[0])])):
                     os.kill(int(words[0]), signal.SIGCONT)
-                    stops.remove(i)
+                    waits.remove(path)
+        return "".join(lines)
 
-    def execute(self, plan, link):
+    def execute(self, plan, link, silence_s=LONG_ENOUGH_S):
         """Exit status, what was said, and where the strikes came."""
         with tempfile.TemporaryDirectory(prefix="mdist-strikes-") as folder:
-            process = self.start(plan, link, folder)
-            helper = threading.Thread(target=self.resume, args=(process, plan, folder))
-            helper.start()
-            try:
-                said, _ = process.communicate(timeout=PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.terminate()
-                said = process.communicate()[0] + f"\nhas not ended in {PATIENCE_S} s"
-            helper.join()
+            process = self.start(plan, link, folder, silence_s)
+            patience = threading.Timer(PATIENCE_S, process.terminate)  # then the launcher ends its workers, and the lines end
+            patience.start()
+            said = self.follow(process, plan, folder)
+            code = process.wait()
+            if patience.finished.is_set():
+                said += f"\nhas not ended in {PATIENCE_S} s"
+            patience.cancel()
             came = [(strike.call, path.read_text().split()[1:] or ["?"]) for i, strike in enumerate(plan.strikes)
                     if (path := Path(folder, str(i))).exists()]
-        return process.returncode, said, [f"{where[0]} a {call}" for call, where in came]
+        return code, said, [f"{where[0]} a {call}" for call, where in came]
 
     def judge(self, plan, code, said):
         """How the run ended: "same", "lost" or what is wrong."""
@@ -201,11 +217,25 @@ class Elastic:
             return "lost"
         return f"exit status {code}, digests {sorted(digests)}, images seen {sorted(seen)}"
 
+    def attempt(self, seed, plan, link):
+        """How the run ended, what was said, and where the strikes came. Where a stopped worker is to be missed, another
+        one that is missed, too, makes another try."""
+        def once(silence_s):
+            code, said, came = self.execute(plan, link, silence_s)
+            found = self.judge(plan, code, said)
+            is_late = found not in ("same", "lost") and LATE.search(said) and self.has_no_other_digest(said)
+            if is_late and silence_s < LONG_ENOUGH_S:
+                raise Late(found)
+            return found, said, came
+        return try_longer(f"seed {seed}", SILENCE_S, once) if self.fault == "stop" else once(LONG_ENOUGH_S)
+
+    def has_no_other_digest(self, said):
+        return set(re.findall(r"weights digest: (.*)", said)) <= {self.digest}
+
     def run(self, seed):
         chance = random.Random(seed)
         plan, link = self.plan(chance), chance.choice(("tcp", "auto"))
-        code, said, came = self.execute(plan, link)
-        found = self.judge(plan, code, said)
+        found, said, came = self.attempt(seed, plan, link)
         with self.lock:
             self.tally[f"{plan.kind}: {found if found in ('same', 'lost') else 'failed'}"] += 1
             self.struck.update(came if came else ["no strike"])
@@ -243,10 +273,9 @@ class Resized:
         self.mdist, self.program = str(build / "src/mdist"), str(build / "examples/fashion_mnist/fashion_mnist")
 
     def start(self, workers, job):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
         words = [self.mdist, "launch", "-n", workers, "--job", job, "--", self.program, "--elastic", "--records", self.data,
                  "--batch", str(self.BATCH), "--epochs", "40", "--limit-steps", str(self.STEPS), "--commit", "4"]
-        return subprocess.Popen(words, env={**kept, "MDIST_ELASTIC_REPLICAS": str(REPLICAS)}, stdin=subprocess.DEVNULL,
+        return subprocess.Popen(words, env=environment(MDIST_ELASTIC_REPLICAS=str(REPLICAS)), stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def undisturbed(self):
@@ -264,14 +293,16 @@ class Resized:
         process = self.start("2:4", job)
         limit = threading.Timer(PATIENCE_S, process.terminate)  # then the launcher ends its workers, and the lines end
         limit.start()
-        lines, came = [], 0
-        at = [4, 2, 4, 2]  # workers; the next change is asked for when one of so many has told that it works
+        lines, came, told = [], 0, 0
+        at = [4, 2, 4, 2]  # workers; the next change is asked for when some of them have told that they work
+        enough = chance.randrange(1, at[0] + 1)
         for line in process.stdout:
             lines.append(line)
-            if came < len(at) and f"of {at[came]}, from step" in line:
-                came += 1
-                time.sleep(chance.uniform(0, 0.2))
+            told += came < len(at) and f"of {at[came]}, from step" in line
+            if came < len(at) and told == enough:
+                came, told = came + 1, 0
                 if came < len(at):
+                    enough = chance.randrange(1, at[came] + 1)
                     subprocess.run([self.mdist, "launch", "--resize", job, str(at[came])], capture_output=True)
         code, said = process.wait(), "".join(lines)
         limit.cancel()
@@ -311,19 +342,36 @@ def usage_of(pid):
             int(re.search(r"VmRSS:\s+(\d+)", status)[1]))
 
 
+def turns_of(pid):
+    """How often a process has run."""
+    return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())))
+
+
 def usage_at_rest(pid, wanted):
-    """usage_of() when there are as many threads and descriptors as in `wanted`; without that, as many as 50 ms ago. What
-    it is after a minute otherwise. The job may still be regrouping."""
-    end, seen = time.monotonic() + 60, wanted and wanted[:2]
-    while (now := usage_of(pid))[:2] != seen and time.monotonic() < end:
-        seen = wanted[:2] if wanted else now[:2]
-        time.sleep(0.05)
-    return now
+    """usage_of() when there are as many threads and descriptors as in `wanted`. Without that, when they have stayed the
+    same while the process has run many times. The job may still be regrouping."""
+    same, last = 0, (usage_of(pid), turns_of(pid))
+
+    def rests():
+        nonlocal same, last
+        now = usage_of(pid), turns_of(pid)
+        if now[0][:2] != last[0][:2]:
+            same = 0
+        elif now[1] != last[1]:
+            same += 1
+        last = now
+        return now[0][:2] == wanted[:2] if wanted else same == Long.LOOKS
+    try:
+        await_that(rests, "the process rests", LONG_ENOUGH_S)
+    except AssertionError:
+        pass  # what it is then counts
+    return last[0]
 
 
 class Long:
-    """One job in which a worker is killed every few seconds. Rank 0 is never killed: it and the launcher must not grow."""
+    """One job in which a worker is killed again and again. Rank 0 is never killed: it and the launcher must not grow."""
     SETTLED = 5  # kills, after which all that is allocated once has been allocated
+    LOOKS = 50  # in which nothing has changed
     MORE_KIB = 2048  # that memory may grow by, since the allocator's arenas depend on the moment
 
     def __init__(self, campaign):
@@ -347,9 +395,8 @@ class Long:
 
     def run(self):
         options, chance = self.campaign.options, random.Random(self.campaign.options.seed)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
-        process = subprocess.Popen(self.words, env={**kept, "MDIST_ELASTIC_REPLICAS": str(REPLICAS), "TEST_PID": "1",
-                                                    "TEST_STEPS": "1000000000"},
+        own = environment(MDIST_ELASTIC_REPLICAS=str(REPLICAS), TEST_PID="1", TEST_STEPS="1000000000")
+        process = subprocess.Popen(self.words, env=own,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         reader = threading.Thread(target=self.read, args=(process.stdout,))
         reader.start()
@@ -362,7 +409,6 @@ class Long:
             fine = self.await_begun(5 + number)
             if not fine or process.poll() is not None:
                 break
-            time.sleep(max(0.0, began + (number + 1) * options.every - time.monotonic()))
             keeper = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
             settled = usage[self.SETTLED] if len(usage) > self.SETTLED else (None, None)
             usage.append((usage_at_rest(newest[0], settled[0]), usage_at_rest((keeper or [process.pid])[0], settled[1])))

@@ -2,22 +2,22 @@
 // Preloaded into the workers of a job: sends the process a signal at a chosen moment within a call of the library.
 //
 // STRIKES is a list, separated by semicolons, of
-//     RANK CALL NUMBER MICROSECONDS SIGNAL AFTER
-// "1 commit 3 250 9 -1": in the third call of mdist_commit, of a process whose MDIST_RANK is 1 (or of any, for -1), 250
-// us after it began, comes signal 9. AFTER is the number of the strike, from 0, that must have come first; -1 for none.
+//     RANK CALL NUMBER MOMENT SIGNAL AFTER
+// "1 commit 3 25 9 -1": in the third call of mdist_commit, of a process whose MDIST_RANK is 1 (or of any, for -1), at
+// its 25th call of the system (moments.h), or at its end if it makes fewer, comes signal 9. AFTER is the number of the strike, from 0, that must have come first; -1 for none.
 // Each strike happens once in the whole job: who creates the file with its number in STRIKE_FOLDER makes it. The file
 // then says "PID inside" or "PID outside", since the call may have been over sooner.
 #include <mdist/mdist.h>
 
+#include "moments.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST = 8 };
@@ -25,8 +25,9 @@ enum { MOST = 8 };
 typedef struct Strike {
     int rank;
     char call[16];
-    int number, microseconds, signal, after;
+    int number, calls, signal, after;
     int file;
+    int moment;        // by at_moment()
     atomic_int inside; // the call lasts
 } Strike;
 
@@ -41,7 +42,7 @@ __attribute__((constructor)) static void read_strikes(void) {
     const char *text = getenv("STRIKES");
     while (text && *text && strike_count < MOST && getenv("STRIKE_FOLDER")) {
         Strike *const strike = &strikes[strike_count];
-        if (sscanf(text, "%d %15s %d %d %d %d", &strike->rank, strike->call, &strike->number, &strike->microseconds,
+        if (sscanf(text, "%d %15s %d %d %d %d", &strike->rank, strike->call, &strike->number, &strike->calls,
                    &strike->signal, &strike->after) == 6)
             ++strike_count;
         text = strchr(text, ';');
@@ -49,16 +50,13 @@ __attribute__((constructor)) static void read_strikes(void) {
     }
 }
 
-static void *wait_and_strike(void *of) {
+static void strike_now(void *of) {
     Strike *const strike = of;
-    const struct timespec pause = {strike->microseconds / 1000000, strike->microseconds % 1000000 * 1000};
-    nanosleep(&pause, NULL);
     char words[64];
     const int length = snprintf(words, sizeof words, "%ld %s\n", (long)getpid(),
                                 atomic_load(&strike->inside) ? "inside" : "outside");
     if (write(strike->file, words, (size_t)length) != length) _exit(99);
     kill(getpid(), strike->signal);
-    return NULL;
 }
 
 /// Makes the strike if its time has come and no other process has made it.
@@ -80,17 +78,18 @@ static int take(int number) {
 static Strike *begin(const char *call, int number) {
     for (int i = 0; i < strike_count; ++i) {
         Strike *const strike = &strikes[i];
-        pthread_t thread;
         if (strcmp(strike->call, call) != 0 || strike->number != number || !take(i)) continue;
         atomic_store(&strike->inside, 1);
-        if (pthread_create(&thread, NULL, wait_and_strike, strike) == 0) pthread_detach(thread);
+        strike->moment = at_moment((uint64_t)strike->calls, strike_now, strike, NULL);
         return strike;
     }
     return NULL;
 }
 
 static void end(Strike *strike) {
-    if (strike) atomic_store(&strike->inside, 0);
+    if (!strike) return;
+    atomic_store(&strike->inside, 0);
+    come_now(strike->moment);
 }
 
 #define STRUCK(call, name, parameters, arguments)               \

@@ -4,6 +4,7 @@
 
 #include "device/gpu/module.h"
 #include "fake_gpu.h"
+#include "limits.h"
 
 #include <mdist/tensor.h>
 
@@ -21,7 +22,6 @@
 #include <vector>
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 extern "C" {
 #include <cmocka.h> // last: its macros have everyday names
@@ -59,7 +59,7 @@ inline int finish(int32_t device, mdist_gpu_stream *stream) {
     for (;;) {
         const int error = fake().gpu.stream_query(device, stream);
         if (fake().gpu.kind(error) != MDIST_GPU_NOT_READY) return error;
-        usleep(50);
+        nap();
     }
 }
 

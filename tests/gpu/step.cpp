@@ -68,7 +68,7 @@ mdist_strategy_t *strategy_on_a_gpu(std::string &wrong) {
     mdist_error_t *error = nullptr;
     if (mdist_config_create(&config, &error) == MDIST_OK &&
         mdist_config_set(config, "devices", "gpu:0", &error) == MDIST_OK &&
-        mdist_config_set(config, "communication.timeout", "50s", &error) == MDIST_OK)
+        mdist_config_set(config, "communication.timeout", "60s", &error) == MDIST_OK)
         mdist_strategy_create(config, &strategy, &error);
     mdist_config_destroy(config);
     wrong = message_of(error);

@@ -74,7 +74,7 @@ Strategy::Strategy(const std::string &devices, const std::string &implementation
     well(mdist_config_set(made, "devices", devices.c_str(), &error), error);
     well(mdist_config_set(made, "communication.implementation", implementation.c_str(), &error), error);
     // Shorter than what tests/gpu/run gives a program: so the library can say what hangs.
-    well(mdist_config_set(made, "communication.timeout", "50s", &error), error);
+    well(mdist_config_set(made, "communication.timeout", "60s", &error), error);
     well(mdist_strategy_create(made, &strategy_, &error), error);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory goes back to CUDA while a GPU hangs. CUDA waits for the GPU then, and nobody who frees memory may wait with it.
 #include "gpu_support.h"
+#include "limits.h"
 
 #include <dirent.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { kMany = 1 << 20 }; // float32: more than a sixteenth of the GPU's memory
@@ -16,10 +16,9 @@ static fake_gpu_live live_now(void) {
 
 /// Waits until no variables and no page-locked memory are left. The alarm ends it otherwise.
 static void await_nothing(void) {
-    const struct timespec nap = {0, 1000000};
     fake_gpu_live live = live_now();
     while (live.reservations != 0 || live.pinned != 0) {
-        nanosleep(&nap, NULL);
+        nap();
         live = live_now();
     }
 }
@@ -37,10 +36,9 @@ static void free_one_more(mdist_strategy_t *strategy, int32_t gpu) {
 
 /// Waits until the GPU has so much free memory. The alarm ends it otherwise, like the waits below.
 static void await_free(mdist_strategy_t *strategy, int32_t gpu, uint64_t bytes) {
-    const struct timespec nap = {0, 1000000};
     while (free_bytes(gpu) < bytes) {
         free_one_more(strategy, gpu);
-        nanosleep(&nap, NULL);
+        nap();
     }
 }
 
@@ -62,8 +60,7 @@ static int freeing_threads(void) {
 }
 
 static void await_freeing_threads(int count) {
-    const struct timespec nap = {0, 1000000};
-    while (freeing_threads() != count) nanosleep(&nap, NULL);
+    while (freeing_threads() != count) nap();
 }
 
 /// Gives a stream that the library does not know work that hangs.

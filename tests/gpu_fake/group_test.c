@@ -30,7 +30,7 @@ static World make_world(void) {
     mdist_error_t *error = NULL;
     mdist_config_t *config = gpu_config("gpu:0,gpu:1,gpu:2,gpu:3");
     OK(mdist_config_set(config, "communication.implementation", "nccl", &error));
-    OK(mdist_config_set(config, "communication.timeout", "20s", &error));
+    OK(mdist_config_set(config, "communication.timeout", "60s", &error));
     OK(mdist_config_set(config, "gpu.blocking", "true", &error));
     World self = {.strategy = strategy_by(config)};
     for (int g = 0; g + 1 < GROUPS; ++g)

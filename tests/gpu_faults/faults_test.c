@@ -86,7 +86,7 @@ static Training training_of(int layout, int blocking) {
     Training t = {0};
     t.devices = layouts[layout].devices;
     t.folder = folder;
-    t.timeout = "20s";
+    t.timeout = "60s";
     t.blocking = blocking ? "true" : "false";
     return t;
 }

@@ -5,6 +5,7 @@ import socket
 import subprocess
 
 from launch_support import MDIST, PATIENCE_S, Case, environment, launch, run_all
+from limits import Late, in_time
 
 # Addresses that nobody else uses, so that a port which was free stays free.
 HERE, THERE = "127.0.0.77", "127.0.0.78"
@@ -142,10 +143,13 @@ class Check(Case):
         self.assertEnds(result, 0)
         self.assertRegex(result.stdout, r"(?m)^ok +links +tcp with worker 1 \(communication\.implementation: tcp\)$")
 
-    def test_a_worker_that_does_not_come_is_named(self):
+    @in_time(1)
+    def test_a_worker_that_does_not_come_is_named(self, limit_s):
         job = {"MDIST_SIZE": "2", "MDIST_RANK": "0", "MDIST_LOCAL_RANK": "0", "MDIST_LOCAL_SIZE": "2"}
-        result = self.check("communication: {join_timeout: 10s}\n", **job, MDIST_STORE=f"{HERE}:{free_port(HERE)}",
+        result = self.check(f"communication: {{join_timeout: {limit_s}s}}\n", **job, MDIST_STORE=f"{HERE}:{free_port(HERE)}",
                             arguments=("--join",))
+        if "could not be reached" in result.stdout:
+            raise Late(result.stdout)
         self.assertSays(result, 1, r"problem +join .*missing: 1")
 
 

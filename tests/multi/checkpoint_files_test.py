@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import signal
 import struct
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from seeds import is_long, test_seed
 
 CHECKPOINTER = sys.argv[1]
 TYPES = {"I32": 4}
+CALLS = 16  # for files, about as many as one checkpoint takes
 
 
 def run(*arguments, limit=None):
@@ -148,16 +150,10 @@ class Checkpoints(Case):
         chance = random.Random(test_seed(1))
         last = 0
         for _ in range(2000 if is_long() else 60):
-            saver = subprocess.Popen([CHECKPOINTER, "save", self.folder, "0", "1000000", "64"], env=environment(),
-                                     stdout=subprocess.PIPE, bufsize=0)  # unbuffered: reading a line reads nothing else
-            # It is killed at a random time, on purpose. Even on a slow machine, some programs must get to save.
-            said = [saver.stdout.readline()] if chance.random() < 0.5 else []
-            try:
-                saver.communicate(timeout=chance.choice([0.002, 0.01, 0.04]) * (1 + chance.random()))
-            except subprocess.TimeoutExpired:
-                pass
-            saver.kill()
-            said += saver.communicate()[0].split()
+            saver = subprocess.run([CHECKPOINTER, "save", self.folder, "0", "1000000", "64"], capture_output=True,
+                                   env=environment(TEST_KILL_AT=str(chance.randrange(1, 4 * CALLS))), timeout=PATIENCE_S)
+            self.assertEqual(saver.returncode, -signal.SIGKILL)
+            said = saver.stdout.split()
             now = self.restored(64)
             now = 0 if now == "none" else int(now)
             # The checkpoint that was reported is there, or one more; never an older one than before.

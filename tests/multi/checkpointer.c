@@ -7,14 +7,49 @@
 //
 // Checkpoint N holds "w", int32, whose elements are all N, and N as text "number". Restoring checks that. On a failure
 // the program prints "STATUS errno message" and goes on.
+//
+// TEST_KILL_AT=N: saving is killed in its Nth call for a file. If that call writes, half of its bytes are written first.
 #include <mdist/mdist.h>
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// The calls by which the library saves. One thread: a strategy with one replica has no other.
+
+static uint64_t calls_left; // until the kill; 0: none
+
+static int is_last_call(void) {
+    return calls_left != 0 && --calls_left == 0;
+}
+
+__attribute__((visibility("default"))) int fsync(int file) {
+    if (is_last_call()) raise(SIGKILL);
+    return (int)syscall(SYS_fsync, file);
+}
+
+__attribute__((visibility("default"))) int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+    if (is_last_call()) raise(SIGKILL);
+    return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
+}
+
+__attribute__((visibility("default"))) int openat(int folder, const char *path, int flags, ...) {
+    if (is_last_call()) raise(SIGKILL);
+    return (int)syscall(SYS_openat, folder, path, flags, 0666);
+}
+
+__attribute__((visibility("default"))) ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) {
+    const int is_last = is_last_call();
+    const ssize_t written = syscall(SYS_pwrite64, file, bytes, is_last ? count / 2 : count, offset);
+    if (is_last) raise(SIGKILL);
+    return written;
+}
 
 typedef struct Program {
     mdist_strategy_t *strategy;
@@ -115,6 +150,7 @@ int main(int argument_count, char **arguments) {
     }
     uint64_t from = strtoull(arguments[3], NULL, 10);
     if (from == 0 && restore(&self, &from) == 0) ++from;
+    if (getenv("TEST_KILL_AT") != NULL) calls_left = strtoull(getenv("TEST_KILL_AT"), NULL, 10);
     int failures = 0;
     for (number = from; number <= strtoull(arguments[4], NULL, 10); ++number)
         failures += save(&self, number) != MDIST_OK;

@@ -6,6 +6,7 @@
 #include "elastic_job.h"
 #include "elastic_state.h"
 #include "elastic_training.h"
+#include "limits.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -131,15 +132,19 @@ static void expect_worker(const Job *job, uint32_t number, const char *said, int
     fail();
 }
 
+static void run_with_fault_of_worker_1(Job *job, const char *devices, const char *fault) {
+    begin(job, 3, 1, "1", "tcp");
+    for (uint32_t i = 0; i < 3; ++i) {
+        use_cards(devices, i == 1 ? fault : "");
+        start(job, NULL);
+    }
+    finish(job);
+}
+
 /// The others end with the result, and worker 1 with this.
 static void lose_the_card_of_worker_1(const char *devices, const char *fault, const char *said) {
     Job job;
-    begin(&job, 3, 1, "1", "tcp");
-    for (uint32_t i = 0; i < 3; ++i) {
-        use_cards(devices, i == 1 ? fault : "");
-        start(&job, NULL);
-    }
-    finish(&job);
+    run_with_fault_of_worker_1(&job, devices, fault);
     for (uint32_t i = 0; i < 3; ++i) expect_worker(&job, i, i == 1 ? said : undisturbed, i == 1 ? 3 : 0);
 }
 
@@ -155,9 +160,21 @@ static void a_card_is_lost_with_its_worker(void **state) {
 /// The wait for what the card was given has a deadline.
 static void a_card_that_hangs_is_lost_with_its_worker(void **state) {
     (void)state;
-    setenv("MDIST_COMMUNICATION_TIMEOUT", "5s", 1);
-    lose_the_card_of_worker_1(cards[1], "hang=job@600", "failed mdist_regroup: MDIST_ERR_TIMEOUT gpu_timeout");
+    static const char said[] = "failed mdist_regroup: MDIST_ERR_TIMEOUT gpu_timeout";
+    Tries tries = {.what = "a card that hangs", .limit_ms = 3000};
+    while (another_try(&tries)) {
+        Job job;
+        char limit[32];
+        snprintf(limit, sizeof limit, "%ums", (unsigned)tries.limit_ms);
+        setenv("MDIST_COMMUNICATION_TIMEOUT", limit, 1);
+        run_with_fault_of_worker_1(&job, cards[1], "hang=job@600");
+        for (uint32_t i = 0; i < 3; i += 2) // the limit is theirs, too
+            tries.late = tries.late || strstr(job.workers[i].text, "failed mdist_regroup: MDIST_ERR_TIMEOUT") != NULL;
+        for (uint32_t i = 0; i < 3 && !tries.late; ++i)
+            expect_worker(&job, i, i == 1 ? said : undisturbed, i == 1 ? 3 : 0);
+    }
     unsetenv("MDIST_COMMUNICATION_TIMEOUT");
+    assert_false(tries.late);
 }
 
 /// What fails once is made good by the steps from the last commit on.
@@ -284,6 +301,7 @@ static void fail_somewhere(uint64_t seed) {
     const int often = strcmp(fault + 5, "job") == 0 || strcmp(fault + 5, "stream_query") == 0;
     char text[64];
     snprintf(text, sizeof text, "%s@%" PRIu64, fault, 1 + random / 16 % (often ? 3000 : 200));
+    setenv("MDIST_COMMUNICATION_TIMEOUT", strcmp(fault, "hang=job") == 0 ? "3s" : "60s", 1); // who is late may get an error
     Job job;
     begin(&job, 3, 1, "2", random / 4096 % 2 ? "tcp" : "auto");
     for (uint32_t i = 0; i < 3; ++i) {
@@ -305,7 +323,6 @@ static void fail_somewhere(uint64_t seed) {
 static void random_faults_give_the_result_or_an_error(void **state) {
     (void)state;
     const uint64_t first = test_seed(1), end = first + seed_count(12, 12);
-    setenv("MDIST_COMMUNICATION_TIMEOUT", "3s", 1);
     for (uint64_t seed = first; seed < end; ++seed) fail_somewhere(seed);
     unsetenv("MDIST_COMMUNICATION_TIMEOUT");
 }

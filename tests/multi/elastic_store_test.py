@@ -12,10 +12,11 @@ import threading
 import time
 
 from launch_support import MDIST, PATIENCE_S, Case, environment, hear_all, run_all
+from limits import Late, in_time
 
 WORKER = sys.argv[2]
-# Nobody tells the store who has ended, so it waits for this silence.
-SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": "5s", "TEST_STEPS": "2000", "TEST_PID": "1"}
+SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "TEST_STEPS": "2000", "TEST_PID": "1"}
+LATE = re.compile(r"ABORTED|DATA_LOSS|TIMEOUT|PEER_LOST")  # what a worker says that was missed, or that misses others
 
 
 class Process:
@@ -46,6 +47,8 @@ class Process:
                 found = [match[1] for line in self.lines if (match := re.search(pattern, line))]
                 if len(found) >= count:
                     return found
+                if self.over and LATE.search("".join(self.lines)):
+                    raise Late(f"no {count} lines with {pattern}: {self.lines}")
                 assert not self.over and time.monotonic() < end, f"no {count} lines with {pattern}: {self.lines}"
                 self.news.wait(1)
 
@@ -62,12 +65,18 @@ class Process:
 class ElasticStore(Case):
     def setUp(self):
         super().setUp()
-        self.gate = self.folder / "gate"
         self.processes = []
         self.addCleanup(lambda: [each.kill() for each in self.processes])
 
+    def begin(self, limit_s):
+        """For another try. Nobody tells the store who has ended, so it waits for a silence of so long."""
+        for each in self.processes:
+            each.kill()
+        self.gate = self.folder / f"gate-{limit_s}"
+        self.silence = {"MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": f"{limit_s}s"}
+
     def run_beside(self, *words, **variables):
-        self.processes.append(Process(*words, **variables))
+        self.processes.append(Process(*words, **self.silence, **variables))
         return self.processes[-1]
 
     def store(self, size, *more):
@@ -84,6 +93,8 @@ class ElasticStore(Case):
     def results(self, workers):
         self.gate.touch()
         for worker in workers:
+            if worker.end() != 0 and LATE.search("".join(worker.lines)):
+                raise Late(worker.lines)
             self.assertEqual(worker.end(), 0, worker.lines)
         return {worker.await_lines(r"result ([0-9a-f]{16})")[0] for worker in workers}
 
@@ -92,7 +103,9 @@ class ElasticStore(Case):
         self.assertEqual(code, 0, job.lines)
         return {job.await_lines(r"result ([0-9a-f]{16})")[0]}
 
-    def test_workers_without_ranks_are_killed_and_come(self):
+    @in_time(3)
+    def test_workers_without_ranks_are_killed_and_come(self, limit_s):
+        self.begin(limit_s)
         store, variables = self.store("2:3")
         workers = [self.worker(variables) for _ in range(3)]
         for worker in workers:
@@ -106,8 +119,10 @@ class ElasticStore(Case):
         store.process.send_signal(signal.SIGTERM)
         self.assertEqual(store.end(), 0)
 
-    def test_workers_of_torchrun_join(self):
-        secret = str(self.folder / "secret")
+    @in_time(3)
+    def test_workers_of_torchrun_join(self, limit_s):
+        self.begin(limit_s)
+        secret = str(self.folder / f"secret-{limit_s}")
         subprocess.run([MDIST, "secret", secret], check=True, timeout=PATIENCE_S)
         store, variables = self.store("1:2", "--job", "torch", "--secret-file", secret)
         self.assertEqual(variables["MDIST_SECRET_FILE"], secret)
@@ -124,7 +139,9 @@ class ElasticStore(Case):
         workers[1].await_lines("(begun)")
         self.assertEqual(self.results(workers), self.undisturbed())
 
-    def test_two_launchers_run_one_job(self):
+    @in_time(3)
+    def test_two_launchers_run_one_job(self, limit_s):
+        self.begin(limit_s)
         with socket.create_server(("127.0.0.81", 0)) as free:
             port = free.getsockname()[1]
 

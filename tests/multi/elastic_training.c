@@ -2,6 +2,8 @@
 #include "elastic_training.h"
 
 #include "elastic_state.h"
+#include "limits.h"
+#include "moments.h"
 
 #include <inttypes.h>
 #include <mdist/mdist.h>
@@ -9,14 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { STEPS = 24, EVERY = 3 };
 
 static uint64_t now_at;
 enum { ANY = 99 }; // in the place of a replica id
-// "step 5 0": in step 5 of replica 0; also "save 6 0", "restore 0 0", "ship 0 99"
+// "step 5 0": in step 5 of replica 0; also "save 6 0", "restore 0 0", "ship 0 99". "moment 70 99": so many calls of the
+// system after it has begun (moments.h)
 static const char *die_in, *die_where;
 static uint64_t die_step;
 static uint32_t die_replica = UINT32_MAX;
@@ -34,6 +36,11 @@ static void die_at(const char *where, uint64_t at, uint32_t replica_id) {
 static void die_as_it_sends(mdist_log_level_t level, const char *text, size_t length, void *user_data) {
     (void)level, (void)length, (void)user_data;
     if (strstr(text, "of the commit of step") != NULL && strstr(text, "sends 0 bytes") == NULL) raise(SIGKILL);
+}
+
+static void die_now(void *unused) {
+    (void)unused;
+    raise(SIGKILL);
 }
 
 /// Waits to be killed.
@@ -152,8 +159,7 @@ static mdist_status_t await_newcomer(mdist_strategy_t *strategy, mdist_error_t *
     for (int32_t changed = 0; !changed;) {
         const mdist_status_t status = mdist_membership_changed(strategy, &changed, NULL, error);
         if (status != MDIST_OK) return status;
-        const struct timespec pause = {0, 1000000};
-        nanosleep(&pause, NULL);
+        nap();
     }
     return MDIST_OK;
 }
@@ -307,7 +313,10 @@ static int train(void) {
         if (status == MDIST_OK && !changed)
             status = mdist_run(strategy, step_of_state, &step, &element, 1, NULL, 0, NULL, &error);
         mdist_value_destroy(element);
-        if (status == MDIST_OK && !begun++) tell("begun"); // all workers have the first commit
+        if (status == MDIST_OK && !begun++) { // all workers have the first commit
+            tell("begun");
+            if (is_place("moment", die_step, ANY)) at_moment(die_step, die_now, NULL, NULL);
+        }
         if (status == MDIST_OK && !changed && ++at % EVERY == 0) {
             now_at = at;
             status = mdist_commit(strategy, at, NULL, &error);

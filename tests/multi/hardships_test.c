@@ -69,8 +69,9 @@ static void messages_change(void) {
     const mdist_status_t status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &cause);
     fprintf(stderr, "worker %u: %s: %s\n", rank, mdist_status_name(status), mdist_error_message(cause));
     REQUIRE(!traffic.wrong);
-    REQUIRE(status == (control ? MDIST_ERR_PEER_LOST : MDIST_ERR_DATA_LOSS) ||
-            (!control && status == MDIST_ERR_MISMATCH));
+    REQUIRE_UNLESS_LATE(status == (control ? MDIST_ERR_PEER_LOST : MDIST_ERR_DATA_LOSS) ||
+                            (!control && status == MDIST_ERR_MISMATCH),
+                        status);
     if (rank == victim && !control) REQUIRE(mdist_error_worker(cause) == 1 - rank);
     REQUIRE(mdist_error_worker(cause) != MDIST_NONE);
     mdist_error_free(cause);
@@ -149,33 +150,35 @@ static void no_descriptors_while_running(void) {
     mdist_strategy_destroy(strategy);
 }
 
-/// Returns 1 if the workers have formed and done something together. Otherwise checks that the reason is a proper one.
-static int forms(void) {
+/// Returns OK if the workers have formed and done something together. Otherwise checks that the reason is a proper one.
+static mdist_status_t forms(void) {
     mdist_strategy_t *strategy = NULL;
     mdist_error_t *error = NULL;
     Traffic traffic = traffic_of(1, 5);
     mdist_status_t status = mdist_strategy_create(NULL, &strategy, &error);
     if (status == MDIST_OK) status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error);
-    const int told = status == MDIST_ERR_TIMEOUT || (rank == victim && status == MDIST_ERR_RESOURCE) ||
-                     (mdist_error_worker(error) != MDIST_NONE && (status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST));
+    const int told =
+        status == MDIST_ERR_TIMEOUT || (rank == victim && status == MDIST_ERR_RESOURCE) ||
+        (mdist_error_worker(error) != MDIST_NONE && (status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST));
     if (status != MDIST_OK)
         fprintf(stderr, "worker %u, %s: %s: %s\n", rank, strategy == NULL ? "forming" : "running",
                 mdist_status_name(status), mdist_error_message(error));
     REQUIRE(status == MDIST_OK || told);
     mdist_error_free(error);
     mdist_strategy_destroy(strategy);
-    return status == MDIST_OK;
+    return status;
 }
 
 /// Leaves a few more descriptors at each attempt, until they are enough.
 static void no_descriptors_while_forming(void) {
     const size_t step = is_long() ? 1 : 3;
+    mdist_status_t status = MDIST_OK;
     for (size_t left = 0;; left += step) {
-        REQUIRE(left < 60);
+        REQUIRE_UNLESS_LATE(left < 60, status);
         if (rank == victim) take_descriptors(left);
-        const int formed = forms();
+        status = forms();
         give_descriptors_back();
-        if (formed) return;
+        if (status == MDIST_OK) return;
     }
 }
 
@@ -214,8 +217,9 @@ static void no_shared_memory_left(void) {
     const mdist_status_t status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error);
     REQUIRE(!traffic.wrong);
     if (status != MDIST_OK) fprintf(stderr, "# %s: %s\n", mdist_status_name(status), mdist_error_message(error));
-    REQUIRE(status == MDIST_OK || status == MDIST_ERR_RESOURCE || status == MDIST_ERR_OUT_OF_MEMORY ||
-            ((status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST) && mdist_error_worker(error) != MDIST_NONE));
+    REQUIRE(
+        status == MDIST_OK || status == MDIST_ERR_RESOURCE || status == MDIST_ERR_OUT_OF_MEMORY ||
+        ((status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST) && mdist_error_worker(error) != MDIST_NONE));
     REQUIRE(status == MDIST_OK || getenv("TEST_SHORT") != NULL);
     mdist_error_free(error);
     mdist_strategy_destroy(strategy);
@@ -223,27 +227,22 @@ static void no_shared_memory_left(void) {
 
 // --- the tests
 
+/// `limit` is the variable of a time limit that is short, or NULL.
 static void check_job(const char *scenario, uint32_t workers, uint32_t victim_rank, const char *const *environment,
-                      int in_time) {
+                      const char *limit) {
     const Workers job = {.scenario = scenario,
                          .count = workers,
                          .devices = workers == 2 ? "cpu*2" : "cpu*1",
                          .environment = environment,
                          .victim = victim_rank};
-    if ((in_time ? run_workers_in_time(&job, "MDIST_COMMUNICATION_JOIN_TIMEOUT") : run_workers(&job)) == 0) return;
+    if ((limit != NULL ? run_workers_in_time(&job, limit) : run_workers(&job)) == 0) return;
     print_error("%s: %u workers, victim %u, %s\n", scenario, workers, victim_rank,
                 environment[0] != NULL ? environment[0] : "");
     fail();
 }
 
 static void check(const char *scenario, uint32_t workers, uint32_t victim_rank, const char *const *environment) {
-    check_job(scenario, workers, victim_rank, environment, 0);
-}
-
-/// Runs a scenario where the time to join is to run out.
-static void check_in_time(const char *scenario, uint32_t workers, uint32_t victim_rank,
-                          const char *const *environment) {
-    check_job(scenario, workers, victim_rank, environment, 1);
+    check_job(scenario, workers, victim_rank, environment, NULL);
 }
 
 #define SOCKETS "MDIST_COMMUNICATION_IMPLEMENTATION=tcp"
@@ -267,8 +266,8 @@ static void change_messages(uint32_t byte, const char *control) {
     char line[32];
     snprintf(line, sizeof line, "TEST_BYTE=%u", byte);
     // A shorter limit means more heartbeats, so more bytes to change.
-    const char *const environment[] = {line, SOCKETS, "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=5s", control, NULL};
-    check("messages_change", 2, byte % 2, environment);
+    const char *const environment[] = {line, SOCKETS, control, NULL};
+    check_job("messages_change", 2, byte % 2, environment, "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT");
 }
 
 /// Changes the first message: its tag, its length or the header of its operation. Or a header on a control connection.
@@ -309,8 +308,8 @@ static void running_needs_no_more_descriptors(void **unused) {
 static void who_lacks_descriptors_says_so_and_can_join_later(void **unused) {
     (void)unused;
     need_no_pipe();
-    check_in_time("no_descriptors_while_forming", 3, 1, anything);
-    check_in_time("no_descriptors_while_forming", 2, 0, sockets);
+    check_job("no_descriptors_while_forming", 3, 1, anything, "MDIST_COMMUNICATION_JOIN_TIMEOUT");
+    check_job("no_descriptors_while_forming", 2, 0, sockets, "MDIST_COMMUNICATION_JOIN_TIMEOUT");
 }
 
 /// Gives shared memory from no page at all to enough, a little more each time.

@@ -13,13 +13,14 @@ TOLD = """echo "$$ $PPID"
 read -r how <"$1/$MDIST_RANK"
 case $how in [0-9]*) exit "$how" ;; esac
 kill -s "$how" $$"""
-# Saves when it is asked to end. Saving takes a while.
+# Saves when it is asked to end. Saving takes until a byte comes by the named pipe.
 SAVES = """
-import signal, time
+import os, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 print("up", flush=True)
 signal.sigwait([signal.SIGTERM])
-time.sleep(0.1)
+print("saves", flush=True)
+os.read(os.open(sys.argv[1], os.O_RDONLY), 1)
 print("saved", flush=True)
 """
 # Starts everything that a worker may start: two layers of shells, a session, and an orphaned child.
@@ -71,12 +72,19 @@ class Blame(Case):
 class Asked(Case):
     def test_workers_may_save_when_timeout_tells_launcher_and_group(self):
         for _ in range(50 if is_long() else 5):
-            with Running("-n", "2", "--grace", "1000", "--", sys.executable, "-c", SAVES,
+            pipe = self.folder / "disk"
+            os.mkfifo(pipe)
+            with Running("-n", "2", "--grace", "1000", "--", sys.executable, "-c", SAVES, str(pipe),
                          wrapper=["timeout", "1000"]) as job:
                 job.lines(2)
                 job.send(signal.SIGTERM)  # timeout passes this on, as it sends its own when the time is over
+                self.assertEqual(job.lines(2), ["[0] saves", "[1] saves"])
+                disk = os.open(pipe, os.O_RDWR)
+                os.write(disk, b"12")
                 self.assertEqual(job.end(), 0, job.errors)
+                os.close(disk)
                 self.assertEqual(sorted(job.output.splitlines()), ["[0] saved", "[1] saved"], job.errors)
+            pipe.unlink()
 
     def test_a_stopped_worker_hears_that_it_is_to_end(self):
         arguments = hears("TERM")

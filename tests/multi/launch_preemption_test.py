@@ -27,7 +27,7 @@ class Preemption(unittest.TestCase):
         for _ in range(200 if is_long() else 5):
             victim = chance.randrange(WORKERS)
             # The others turn the error into an exit code, and do nothing else with it.
-            with Running(*JOB, "--grace", "50", *scenario("all_end_when_one_is_asked")) as job:
+            with Running(*JOB, "--grace", "1000", *scenario("all_end_when_one_is_asked")) as job:
                 os.kill(int(job.lines(WORKERS)[victim].split()[-1]), signal.SIGKILL)
                 self.assertEqual(job.end(), 128 + signal.SIGKILL, job.errors)
             self.assertRegex(job.errors, rf"(?m)^ +{victim} .* killed by SIGKILL  <- first failure$")
@@ -45,12 +45,12 @@ exec 9<>"$1/alive"
 exit 3"""
         with tempfile.TemporaryDirectory() as folder:
             os.mkfifo(folder + "/alive")
-            result = launch(*JOB, "--grace", "50", "--", "sh", "-c", script, "sh", folder, PROGRAM)
+            result = launch(*JOB, "--grace", "1000", "--", "sh", "-c", script, "sh", folder, PROGRAM)
         self.assertEqual(result.returncode, 5, result.stderr)
         self.assertRegex(result.stderr, r"(?m)^ +1 .* exit code 5  <- first failure$")
 
     def test_one_that_is_ended_is_named_by_all_others_and_by_the_launcher(self):
-        result = launch(*JOB, "--grace", "30", "--env", "TEST_SIGNAL=15", "--env", "TEST_DELAY_US=3000",
+        result = launch(*JOB, "--grace", "1000", "--env", "TEST_SIGNAL=15", "--env", "TEST_MOMENT=300",
                         *scenario("one_dies"))
         self.assertEqual(result.returncode, 128 + signal.SIGTERM, result.stderr)
         self.assertRegex(result.stderr, r"(?m)^ +1 .* killed by SIGTERM  <- first failure$")
@@ -59,7 +59,7 @@ exit 3"""
             self.assertNotRegex(result.stderr, rf"(?m)^ +{rank} .*(killed|exit code [1-9])")
 
     def test_workers_that_hear_it_end_together_and_well(self):
-        with Running(*JOB, "--grace", "50", *scenario("all_end_when_one_is_asked")) as job:
+        with Running(*JOB, "--grace", "1000", *scenario("all_end_when_one_is_asked")) as job:
             job.lines(WORKERS)
             job.send(signal.SIGTERM)
             self.assertEqual(job.end(), 0, job.errors)

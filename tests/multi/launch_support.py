@@ -6,13 +6,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from environment import environment  # noqa: E402
+from limits import PATIENCE_S, await_that  # noqa: E402
 
 MDIST = sys.argv[1]
-PATIENCE_S = 180  # time limit for a launcher that hangs; even on the busiest machine, nothing takes so long
 # Prints "up", waits for the given signal, and prints that it came. Not a shell: a shell that is about to wait misses it.
 HEARS = """
 import signal, sys
@@ -26,12 +26,6 @@ print("got", sys.argv[1])
 
 def hears(name):
     return ["--", sys.executable, "-c", HEARS, name]
-
-
-def environment(**extra):
-    kept = {name: value for name, value in os.environ.items()
-            if not name.startswith(("MDIST_", "TF_CONFIG", "OMP_", "OPENBLAS_"))}
-    return {**kept, **extra}
 
 
 def launch(*arguments, env=None, text=True, given=""):
@@ -104,10 +98,8 @@ class Running:
 
 def await_state(pid, states):
     """Waits until the process is in one of the states, which are letters of /proc/PID/stat."""
-    end = time.monotonic() + PATIENCE_S
-    while pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0] not in states:
-        assert time.monotonic() < end, f"process {pid} is not in one of the states {states}"
-        time.sleep(0.001)
+    stat = pathlib.Path(f"/proc/{pid}/stat")
+    await_that(lambda: stat.read_text().rsplit(") ", 1)[1][0] in states, f"process {pid} in one of the states {states}")
 
 
 class Lifeline:

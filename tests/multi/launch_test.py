@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 from launch_support import MDIST, Case, Lifeline, Running, environment, hears, launch, run_all
+from limits import Late, in_time
 
 PYTHON = sys.executable
 # Prints its pid, then waits forever.
@@ -288,9 +289,12 @@ class End(Case):
         self.assertIn("  last lines of rank 1 on stderr:\n    3\n    4\n    5\n    6\n    7\n", result.stderr)
         self.assertNotIn("rank 0 said", result.stderr)
 
-    def test_who_does_not_follow_a_failure_is_ended(self):
-        result = launch("-n", "2", "--grace", "3", *shell('[ "$MDIST_RANK" = 0 ] && exit 3; exec sleep 1000'))
+    @in_time(1)
+    def test_who_does_not_follow_a_failure_is_ended(self, limit_s):
+        result = launch("-n", "2", "--grace", str(limit_s), *shell('[ "$MDIST_RANK" = 0 ] && exit 3; exec sleep 1000'))
         self.assertEnds(result, 3)
+        if "killed by SIGKILL" in result.stderr:  # it did not end by SIGTERM in time
+            raise Late(result.stderr)
         self.assertRegex(result.stderr, r"(?m)^ +1 .* killed by SIGTERM  \(after the launcher's SIGTERM\)$")
 
     def test_who_does_not_hear_sigterm_is_killed(self):

@@ -4,13 +4,12 @@
 #include "traffic.h"
 
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 static Traffic traffic_of_environment(void) {
     Traffic traffic = {.seed = (uint32_t)atoi(getenv("TEST_SEED")), .started = getenv("TEST_STARTED") != NULL};
     traffic.signal = getenv("TEST_SIGNAL") != NULL ? atoi(getenv("TEST_SIGNAL")) : 0;
-    traffic.delay_us = getenv("TEST_DELAY_US") != NULL ? (uint32_t)atoi(getenv("TEST_DELAY_US")) : 0;
+    traffic.moment = getenv("TEST_MOMENT") != NULL ? (uint64_t)atoi(getenv("TEST_MOMENT")) : 0;
     return traffic;
 }
 
@@ -19,7 +18,7 @@ static void require_victim_named(void) {
     snprintf(name, sizeof name, "worker %u", victim);
     if (guilty_worker == victim && strstr(message, name) != NULL) return;
     fprintf(stderr, "it should name %s, and names %d: %s\n", name, guilty_worker, message);
-    GIVE_UP("the victim is named");
+    fail_or_late(last_status, "the victim is named", __FILE__, __LINE__);
 }
 
 static int32_t barrier_step(mdist_replica_t *replica, void *user_data) {
@@ -67,7 +66,7 @@ static void one_dies_at_any_time(void) {
     if (!in_vain && !(named && (told_before || status == MDIST_ERR_PEER_LOST))) {
         fprintf(stderr, "worker %u, %s: %s, worker %d: %s\n", rank, strategy == NULL ? "forming" : "running",
                 mdist_status_name(status), mdist_error_worker(cause), mdist_error_message(cause));
-        GIVE_UP("the victim is lost");
+        fail_or_late(status, "the victim is lost", __FILE__, __LINE__);
     }
     REQUIRE(!traffic.wrong);
     mdist_error_free(cause);
@@ -114,7 +113,7 @@ static void one_stops(void) {
         const mdist_status_t status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error);
         if (status != MDIST_ERR_PEER_LOST && status != MDIST_ERR_ABORTED)
             fprintf(stderr, "the stopped one: %s: %s\n", mdist_status_name(status), mdist_error_message(error));
-        REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED);
+        REQUIRE_UNLESS_LATE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED, status);
         mdist_error_free(error);
     }
     mdist_strategy_destroy(strategy);
@@ -143,7 +142,7 @@ static void one_is_cut_off(void) {
     printf("%d %s\n", guilty_worker, message);
     REQUIRE(!traffic.wrong);
     if (rank != victim) require_victim_named();
-    REQUIRE(guilty_worker != MDIST_NONE && guilty_worker != rank);
+    REQUIRE_UNLESS_LATE(guilty_worker != MDIST_NONE && guilty_worker != rank, last_status);
     mdist_strategy_destroy(strategy);
 }
 
@@ -304,15 +303,15 @@ typedef struct Job {
     int started;
 } Job;
 
-/// Runs a job whose victim gets the signal after the delay.
-static void strike(const Job *job, uint32_t victim_rank, int signal_number, uint32_t delay_us, uint32_t seed,
+/// Runs a job whose victim gets the signal at the moment.
+static void strike(const Job *job, uint32_t victim_rank, int signal_number, uint32_t moment, uint32_t seed,
                    const char *store) {
-    char devices[16], signal_line[32], delay[32], number[32];
+    char devices[16], signal_line[32], when[32], number[32];
     snprintf(devices, sizeof devices, "cpu*%u", job->replicas);
     snprintf(signal_line, sizeof signal_line, "TEST_SIGNAL=%d", signal_number);
-    snprintf(delay, sizeof delay, "TEST_DELAY_US=%u", delay_us);
+    snprintf(when, sizeof when, "TEST_MOMENT=%u", moment);
     snprintf(number, sizeof number, "TEST_SEED=%u", seed);
-    const char *environment[8] = {signal_line, delay, number};
+    const char *environment[8] = {signal_line, when, number};
     size_t count = 3;
     if (job->started) environment[count++] = "TEST_STARTED=1";
     for (size_t i = 0; i < 3 && job->variables[i] != NULL; ++i) environment[count++] = job->variables[i];
@@ -325,8 +324,8 @@ static void strike(const Job *job, uint32_t victim_rank, int signal_number, uint
                              .store = store,
                              .replacement = strcmp(job->scenario, "one_is_replaced") == 0 ? "work_together" : NULL};
     if ((job->limit != NULL ? run_workers_in_time(&workers, job->limit) : run_workers(&workers)) == 0) return;
-    print_error("%s: %u workers x %u replicas, victim %u, signal %d after %u us, seed %u, %s\n", job->scenario,
-                job->workers, job->replicas, victim_rank, signal_number, delay_us, seed,
+    print_error("%s: %u workers x %u replicas, victim %u, signal %d at moment %u, seed %u, %s\n", job->scenario,
+                job->workers, job->replicas, victim_rank, signal_number, moment, seed,
                 job->variables[0] != NULL ? job->variables[0] : "");
     fail();
 }
@@ -339,7 +338,8 @@ static void strike_often(const Job *jobs, size_t job_count, int signal_number, u
     for (uint32_t i = 0; i < times; ++i) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         const Job *job = &jobs[i % job_count];
-        strike(job, (uint32_t)(random >> 40) % job->workers, signal_number, (uint32_t)(random >> 20) % 20000, i, NULL);
+        const uint32_t most = 1u << (random >> 52) % 12; // often in the first operations
+        strike(job, (uint32_t)(random >> 40) % job->workers, signal_number, 1 + (uint32_t)(random >> 20) % most, i, NULL);
     }
 }
 
@@ -412,7 +412,7 @@ static void after_a_loss_the_job_forms_again(void **unused) {
     static const Job dies = {"one_dies_then_all_leave", 3, 1, {NULL}, NULL, 0},
                      works = {"all_is_well", 3, 1, {NULL}, NULL, 0};
     for (uint32_t i = 0; i < 3; ++i) {
-        strike(&dies, i, 9, 3000, i, address);
+        strike(&dies, i, 9, 300, i, address);
         strike(&works, i, 0, 0, i, address);
     }
     mdist_store_destroy(store);

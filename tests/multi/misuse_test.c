@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs do things that they should not, in one worker of several. It harms only that worker. The others are told as
 // they are when a worker is lost or has left.
+#include "moments.h"
 #include "traffic.h"
 
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,14 +86,13 @@ typedef struct Destroyed {
     Traffic traffic;
     mdist_strategy_t *strategy;
     pthread_t thread;
+    uint64_t moment; // so many calls of the system after the step has begun
     int begun;
 } Destroyed;
 
-static void *destroy_later(void *data) {
+static void destroy(void *data) {
     const Destroyed *destroyed = data;
-    usleep(3000); // anywhere
     mdist_strategy_destroy(destroyed->strategy);
-    return NULL;
 }
 
 /// The victim destroys its strategy only once all are at work, so that nobody calls anything with a destroyed one.
@@ -101,13 +100,14 @@ static int32_t destroyed_step(mdist_replica_t *replica, void *user_data) {
     Destroyed *destroyed = user_data;
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
     if (rank == victim && mdist_replica_local_index(replica) == 0)
-        destroyed->begun = pthread_create(&destroyed->thread, NULL, destroy_later, destroyed) == 0;
+        destroyed->begun = at_moment(destroyed->moment, destroy, destroyed, &destroyed->thread) >= 0;
     return traffic_step(replica, &destroyed->traffic);
 }
 
 static void one_destroys_while_it_works(void) {
+    static const uint64_t moments[] = {1, 10, 60, 300, 1000};
     for (int round = 0; round < 5; ++round) {
-        Destroyed destroyed = {.traffic = traffic_of(0), .strategy = join()};
+        Destroyed destroyed = {.traffic = traffic_of(0), .strategy = join(), .moment = moments[round]};
         work_in_steps_until_it_ends(destroyed.strategy, destroyed_step, &destroyed);
         if (rank == victim)
             REQUIRE(destroyed.begun && pthread_join(destroyed.thread, NULL) == 0);

@@ -45,9 +45,9 @@ mdist_store_t *open_store(uint32_t worker_count_of_job, char *address, size_t ca
 /// Runs the workers to their end. Returns 0 if all is well; otherwise prints what is wrong.
 int run_workers(const Workers *workers);
 
-/// Does the same in a scenario where a time limit is to run out for one worker, but not for others that are only slow.
-/// `key` is the environment variable of the limit. The limit is a few seconds at first. If the workers then do not end
-/// as they should, the machine may be busy, and a longer limit is tried.
+/// Does the same in a scenario where a time limit is to run out for one worker, but not for others that are only slow
+/// (support/limits.h). `key` is the environment variable of the limit, which is a few seconds at first. A longer one is
+/// tried only if all workers that ended otherwise than they should met statuses that lateness explains.
 int run_workers_in_time(const Workers *workers, const char *key);
 
 /// Does the work of main(): runs the tests, or one worker of a scenario.
@@ -63,6 +63,13 @@ int multi_main(int argument_count, char **arguments, const NamedScenario *scenar
 /// Ends this worker with a sentence.
 #define GIVE_UP(sentence) fail_here(sentence, __FILE__, __LINE__)
 
+/// The same where a limit that is to run out for the victim may have run out for another one, too: `given` is the
+/// status that says so. run_workers_in_time() then tries a longer limit.
+#define REQUIRE_UNLESS_LATE(condition, given)                                    \
+    do {                                                                         \
+        if (!(condition)) fail_or_late((given), #condition, __FILE__, __LINE__); \
+    } while (0)
+
 /// Checks that the call gives this status, and an error that agrees. The error's message stays in `message` until the
 /// next call.
 #define GIVES(wanted, call)                                            \
@@ -74,8 +81,10 @@ int multi_main(int argument_count, char **arguments, const NamedScenario *scenar
 
 extern _Thread_local char message[1024], reason[64]; // of this thread
 extern _Thread_local uint32_t guilty_worker;
+extern _Thread_local mdist_status_t last_status;
 
 void fail_here(const char *what, const char *file, int line);
+void fail_or_late(mdist_status_t given, const char *what, const char *file, int line);
 void check_status(mdist_status_t wanted, mdist_status_t given, mdist_error_t *error, const char *call, const char *file,
                   int line);
 

@@ -3,6 +3,8 @@
 // behind.
 #include "workers.h"
 
+#include "limits.h"
+
 #include "membership/address.h"
 #include "membership/handshake.h"
 #include "membership/secret.h"
@@ -157,7 +159,7 @@ void be_launcher(const std::string &store, const std::string &secret, const Say 
     say("serving");
     uint32_t joined = 0;
     while (joined < 4) {
-        poll(nullptr, 0, 5);
+        nap();
         service.progress(&joined);
     }
     const auto all = std::filesystem::directory_iterator("/proc/self/fd");

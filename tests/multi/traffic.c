@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traffic.h"
 
-#include <pthread.h>
+#include "moments.h"
+
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef enum Kind { ALL_REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, BARRIER, KINDS } Kind;
@@ -120,17 +120,13 @@ static int32_t perform(const Traffic *traffic, const Operation *operation, const
     return 0;
 }
 
-static void *strike(void *data) {
+static void strike(void *data) {
     const Traffic *traffic = data;
-    const struct timespec delay = {traffic->delay_us / 1000000, traffic->delay_us % 1000000 * 1000};
-    nanosleep(&delay, NULL);
     kill(getpid(), traffic->signal);
-    return NULL;
 }
 
 int strike_later(Traffic *traffic) {
-    pthread_t thread;
-    return pthread_create(&thread, NULL, strike, traffic) == 0 && pthread_detach(thread) == 0;
+    return at_moment(traffic->moment, strike, traffic, NULL) >= 0;
 }
 
 int32_t traffic_step(mdist_replica_t *replica, void *user_data) {

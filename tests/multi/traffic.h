@@ -12,13 +12,13 @@ typedef struct Traffic {
     uint32_t operations; // how many; 0: until one fails
     int started;         // whether to use the calls that start an operation and wait for it
     int signal;          // the signal that the victim sends itself; 0 for none
-    uint32_t delay_us;   // delay of the signal after the victim's second operation
+    uint64_t moment;     // when it comes: so many calls of the system after the victim's second operation (moments.h)
     atomic_int wrong;    // whether a result was wrong
 } Traffic;
 
 /// A step for mdist_run; `user_data` is the Traffic. Returns 1 when a collective has failed.
 int32_t traffic_step(mdist_replica_t *replica, void *user_data);
 
-/// Sends this worker its signal after the delay, whatever it does then. Returns 1 if a thread for that could be
-/// started.
+/// Sends this worker its signal at the moment, counted from now, whatever it does then. Returns 1 if a thread for that
+/// could be started.
 int strike_later(Traffic *traffic);

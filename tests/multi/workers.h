@@ -18,9 +18,9 @@ namespace mdist::test {
 inline constexpr uint64_t kSecond = 1'000'000'000;
 /// For limits that must not run out, even on the busiest machine.
 inline constexpr uint64_t kLongEnough = 90 * kSecond;
-/// For a limit that is to run out while everything else gets done in time. Tests try them one after another until that
-/// happens.
-inline constexpr uint64_t kLimits[] = {2 * kSecond, 10 * kSecond, 60 * kSecond};
+inline constexpr uint64_t kMillisecond = 1'000'000;
+/// For a limit that is to run out while everything else gets done in time (support/limits.h).
+inline constexpr uint64_t kFirstLimitMs = 2000;
 
 /// Sends a line from a worker to its parent; see WorkerTeam::next_line.
 using Say = std::function<void(const std::string &)>;

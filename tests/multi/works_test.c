@@ -214,7 +214,7 @@ static void fail_somehow(void) {
                                                       : status;
     if (status != told)
         fprintf(stderr, "worker %u: %s: %s\n", rank, mdist_status_name(status), mdist_error_message(cause));
-    REQUIRE(status == told || (self.how == IS_LATE && rank == victim));
+    REQUIRE_UNLESS_LATE(status == told || (self.how == IS_LATE && rank == victim), status);
     // A work may be done before it is destroyed.
     if (rank != victim) REQUIRE(status != MDIST_OK || self.how == DESTROYS);
     if (self.how == DIES) REQUIRE(mdist_error_worker(cause) == victim);

@@ -3,12 +3,15 @@
 """Elastic jobs on two hosts: one host is lost with all of its workers, or its cable is cut. Usage: elastic_test.py MDIST
 MULTI_ELASTIC, in hosts.sh"""
 import os
+import pathlib
 import re
 import subprocess
 import sys
 import unittest
 
-from host_environment import environment
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from environment import environment  # noqa: E402
+from limits import Late, in_time  # noqa: E402
 
 MDIST, PROGRAM = (os.path.abspath(path) for path in sys.argv[1:3])
 PATIENCE_S = 180
@@ -18,7 +21,7 @@ SIZE = 4  # two on each host
 def settings(**more):
     return environment(MDIST_ELASTIC_REPLICAS="8", MDIST_ELASTIC_MIN_WORKERS="1", MDIST_ELASTIC_MAX_WORKERS=str(SIZE),
                        MDIST_ELASTIC_WAIT="60s", MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT="10",
-                       MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT="5s", MDIST_COMMUNICATION_JOIN_TIMEOUT="60s", **more)
+                       MDIST_COMMUNICATION_JOIN_TIMEOUT="60s", **more)
 
 
 def on_host(host, *words, **more):
@@ -49,6 +52,8 @@ class Elastic(unittest.TestCase):
 
     def result(self, said):
         found = re.search(r"result (\w+)", said)
+        if not found and re.search("ABORTED|DATA_LOSS|TIMEOUT|PEER_LOST", said):
+            raise Late(said)
         self.assertIsNotNone(found, said)
         return found[1]
 
@@ -57,10 +62,15 @@ class Elastic(unittest.TestCase):
         self.assertEqual(len(results), 1)
         return results.pop()
 
-    def test_the_state_of_a_lost_host_is_on_the_other(self):
+    @in_time(3)
+    def test_the_state_of_a_lost_host_is_on_the_other(self, limit_s):
         expected = self.undisturbed()
-        for text in self.said(self.start("step 7 99"))[:2]:  # with one copy
+        # The store learns by their silence that they are gone.
+        workers = self.start("step 7 99", MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s")
+        for text in self.said(workers)[:2]:  # with one copy
             self.assertEqual(self.result(text), expected)
+            if "workers 1" in text:
+                raise Late(text)
             self.assertIn("workers 2", text)
 
 

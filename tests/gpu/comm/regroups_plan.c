@@ -51,15 +51,15 @@ static void draw_devices(Regroups *out, uint64_t *state) {
     }
 }
 
-/// A moment within a call: many take less than a millisecond, some take tens.
-static uint32_t draw_delay(uint64_t *state) {
-    const uint32_t most = 1u << draw(state, 16);
+/// A moment within a call: many make few calls of the system, some make hundreds.
+static uint32_t draw_moment(uint64_t *state) {
+    const uint32_t most = 1u << draw(state, 10);
     return drawn(state, 1, most);
 }
 
 static Death draw_death(const Regroups *out, uint64_t *state, Place place) {
     const Plan *const plan = &out->plan;
-    Death death = {.place = place, .delay_us = draw_delay(state)};
+    Death death = {.place = place, .moment = draw_moment(state)};
     death.timed = draw(state, 2) == 0 || (place != IN_STEP && !plan->own);
     death.point = (Point)draw(state, POINTS);
     death.local = (uint32_t)draw(state, MOST_HERE);

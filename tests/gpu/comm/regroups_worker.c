@@ -2,14 +2,14 @@
 #include "regroups_worker.h"
 
 #include "../../fake_gpu/fake_gpu.h"
+#include "limits.h"
 #include "mdist_test.h"
+#include "moments.h"
 #include "regroups_plan.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 static Regroups plan;
@@ -60,20 +60,23 @@ static void restoring(const Training *self, uint32_t replica_id) {
     if (dies_in(IN_A_REGROUP, regroups) && !plan.deaths[number].timed) die();
 }
 
-static void *die_later(void *nothing) {
-    const uint32_t delay_us = plan.deaths[number].delay_us;
-    const struct timespec pause = {delay_us / 1000000, (long)(delay_us % 1000000) * 1000};
-    nanosleep(&pause, NULL);
+static void die_then(void *unused) {
+    (void)unused;
     die();
-    return nothing;
 }
 
+static int struck = -1; // the moment at which it dies
+
 /// Called as such a call begins.
-static void strike(Place place, uint32_t at) {
-    pthread_t thread;
+static void begin_call(Place place, uint32_t at) {
     if (!dies_in(place, at)) return;
     inside = 1;
-    if (plan.deaths[number].timed && pthread_create(&thread, NULL, die_later, NULL) == 0) pthread_detach(thread);
+    if (plan.deaths[number].timed) struck = at_moment(plan.deaths[number].moment, die_then, NULL, NULL);
+}
+
+static void end_call(void) {
+    inside = 0;
+    come_now(struck); // the call has made fewer calls of the system
 }
 
 static const fake_gpu_controls *controls(void) {
@@ -111,9 +114,9 @@ static int awaits_change(const Part *self) {
 }
 
 static mdist_status_t commit(Part *self, mdist_error_t **error) {
-    strike(IN_COMMIT, training.step);
+    begin_call(IN_COMMIT, training.step);
     const mdist_status_t status = mdist_commit(self->strategy, training.step, NULL, error);
-    inside = 0;
+    end_call();
     return status;
 }
 
@@ -121,8 +124,7 @@ static mdist_status_t await_change(Part *self, mdist_error_t **error) {
     for (;;) {
         TRY(mdist_membership_changed(self->strategy, &self->regroups, NULL, error));
         if (self->regroups) return MDIST_OK;
-        const struct timespec pause = {0, 1000000};
-        nanosleep(&pause, NULL);
+        nap();
     }
 }
 
@@ -149,9 +151,9 @@ static mdist_status_t go_on(Part *self, mdist_error_t **error) {
     if (awaits_change(self)) return await_change(self, error);
     if (training.step == plan.plan.steps) return end(self, error);
     break_in_time(self);
-    strike(IN_STEP, training.step);
+    begin_call(IN_STEP, training.step);
     const mdist_status_t status = make_step(&training, error);
-    inside = 0;
+    end_call();
     if (status != MDIST_OK) return status;
     if (++training.step % plan.every != 0) return MDIST_OK;
     TRY(commit(self, error));
@@ -173,9 +175,9 @@ static void print_generation(const Part *self) {
 
 static mdist_status_t regroup(Part *self, mdist_error_t **error) {
     ++regroups;
-    strike(IN_A_REGROUP, regroups);
+    begin_call(IN_A_REGROUP, regroups);
     const mdist_status_t status = mdist_regroup(self->strategy, &self->change, NULL, error);
-    inside = 0;
+    end_call();
     if (status != MDIST_OK) return status;
     TRY(place_training(&training, error));
     training.step = (uint32_t)self->change.step;

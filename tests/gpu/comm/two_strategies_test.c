@@ -17,7 +17,7 @@ static mdist_strategy_t *make(mdist_status_t wanted, const char *implementation,
     if (devices == NULL) GIVES(MDIST_OK, mdist_config_load_environment(config, &error));
     if (devices != NULL) GIVES(MDIST_OK, mdist_config_set(config, "devices", devices, &error));
     GIVES(MDIST_OK, mdist_config_set(config, "communication.implementation", implementation, &error));
-    GIVES(MDIST_OK, mdist_config_set(config, "communication.timeout", "20s", &error));
+    GIVES(MDIST_OK, mdist_config_set(config, "communication.timeout", "60s", &error));
     GIVES(MDIST_OK, mdist_config_set(config, "gpu.blocking", "true", &error));
     GIVES(wanted, mdist_strategy_create(config, &strategy, &error));
     mdist_config_destroy(config);
