@@ -2,6 +2,7 @@
 """Reads C++ as a tree of tokens, and answers questions about such a tree. Literals have their values, adjacent strings
 are one token, and brackets are groups. Comments and preprocessor lines are dropped. This is not a parser: names and
 types are both words."""
+import functools
 import re
 import typing
 
@@ -40,12 +41,11 @@ def unescaped(text):
     return ESCAPE.sub(one, text)
 
 
+@functools.cache
 def tokens(source):
     """Returns the tokens of C++ text, without comments and preprocessor lines. Adjacent strings are one token."""
-    out, at = [], 0
-    while at < len(source):
-        found = TOKEN.match(source, at)
-        at = found.end()
+    out = []
+    for found in TOKEN.finditer(source):
         kind = found.lastgroup
         if found["raw"] is not None:
             token = Token("string", found["inside"])
@@ -60,7 +60,7 @@ def tokens(source):
         if token.kind == "string" and out and out[-1].kind == "string":
             token = Token("string", out.pop().text + token.text)
         out.append(token)
-    return out
+    return tuple(out)
 
 
 def tree(flat):

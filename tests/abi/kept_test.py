@@ -3,6 +3,7 @@
 
 Two judges compare the headers: abidiff, and header_model. abidiff can only be told to accept any change of a struct that
 may grow, so header_model alone sees to the fields of those."""
+import functools
 import pathlib
 import platform
 import shutil
@@ -23,6 +24,7 @@ INCLUDE = public_headers.ROOT / "include"
 NUMBER_OF_VERSION = "MDIST_VERSION"
 
 
+@functools.cache  # no folder changes once it is read
 def model_of(include):
     public_headers.FOLDER = include / "mdist"
     return header_model.read()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the public headers for the other checks: declarations with their comments, types, macros."""
+import functools
 import pathlib
 import re
 from dataclasses import dataclass
@@ -24,11 +25,13 @@ def headers():
     return sorted(FOLDER.glob("*.h"))
 
 
+@functools.cache
 def without_comments(source):
     """Removes comments. Line numbers stay the same."""
     return re.sub(r"/\*.*?\*/", lambda found: re.sub(r"[^\n]", " ", found[0]), source, flags=re.S)
 
 
+@functools.cache
 def code(source):
     """Removes comments and preprocessor lines."""
     plain = without_comments(source)

@@ -14,6 +14,7 @@ FORBIDDEN_WORDS = (
 # Field names that are keywords in some language, whose bindings would have to rename them.
 KEYWORDS = set("type ref in fn end func map range select go var let mut use self None def from import class object".split())
 COLUMNS = 120
+STRUCTS = struct_types()
 
 
 def check_tags():
@@ -56,13 +57,12 @@ def check_macros(path, plain):
 
 
 def check_types(path, plain):
-    structs = struct_types()
     for found in re.finditer(r"\(([^()]*)\)\s*;", plain):
         for parameter in found[1].split(","):
             words = re.findall(r"\w+|\*", parameter)
-            if "*" not in words and structs & set(words):
+            if "*" not in words and STRUCTS & set(words):
                 yield f"{path.name}: struct by value: {parameter.strip()}"
-    for name in structs:
+    for name in STRUCTS:
         if re.search(rf"^MDIST_API\s+(?:const\s+)?{name}\s+\w", plain, flags=re.M):
             yield f"{path.name}: a function returns {name} by value"
     for kind, body, name in re.findall(r"typedef\s+(struct|enum)\s+\w*\s*\{([^}]*)\}\s*(\w+)\s*;", plain):
@@ -94,7 +94,7 @@ def begins_with(name, words):
 def check_name(one):
     """A name tells what acts: in mdist_<object>_<verb> that object, else a replica or a strategy."""
     name, first = one.name.removeprefix("mdist_"), one.parameters[0]
-    objects = [kind.removeprefix("mdist_").removesuffix("_t") for kind in struct_types()]
+    objects = [kind.removeprefix("mdist_").removesuffix("_t") for kind in STRUCTS]
     if re.match(r"(const )?mdist_replica_t \*\w", first):
         behind = [kind for kind in objects if f"mdist_{kind}_t *" in "".join(one.parameters[1:2])]
         allowed = ["replica", *OF_A_REPLICA, *behind]
