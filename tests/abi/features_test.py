@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions in the feature table are exported, and the tests it names exist and call them. Links lead somewhere."""
+"""The functions in the feature table are exported, and the tests it names exist and call them. Links in pages lead to files
+and headings."""
 import pathlib
 import re
 
@@ -41,10 +42,31 @@ for source in (root / 'lib').rglob('*.cpp'):
 listed = (root / 'docs/api.md').read_text() + (root / 'docs/configuration.md').read_text()
 wrong += [f'docs/api.md does not list the reason {word}' for word in sorted(words) if f'`{word}`' not in listed]
 
-for page in [root / 'README.md', root / 'CONTRIBUTING.md', *(root / 'docs').rglob('*.md')]:
-    for target in re.findall(r'\]\(([^)#:]+)\)', page.read_text()):
-        if not (page.parent / target).exists():
+
+def prose_of(page):
+    """Without blocks and spans of code, where brackets and # mean something else."""
+    text = re.sub(r'^```.*?^```$', '', page.read_text(), flags=re.M | re.S)
+    return re.sub(r'`([^`\n]*)`', lambda code: re.sub(r'[\[\]()]', '', code[1]), text)
+
+
+def anchors_of(page):
+    """What headings are called in links: words in lower case, joined by -."""
+    found = set()
+    for heading in re.findall(r'^#+ (.*)$', prose_of(page), re.M):
+        plain = re.sub(r'\[([^\]]*)\]\([^)]*\)', r'\1', heading).strip().lower()
+        name = re.sub(r'[^\w -]', '', plain).replace(' ', '-')
+        found.add(next(one for one in (name, *(f'{name}-{count}' for count in range(1, 99))) if one not in found))
+    return found
+
+
+pages = [page for folder in ('docs', 'examples', 'tests') for page in (root / folder).rglob('*.md')]
+for page in [*root.glob('*.md'), *pages]:
+    for target, anchor in re.findall(r'\]\(([^)#:]*)(?:#([^):]*))?\)', prose_of(page)):
+        place = page.parent / target if target else page
+        if not place.exists():
             wrong.append(f'{page.relative_to(root)} links to {target}, which does not exist')
+        elif anchor and anchor not in anchors_of(place):
+            wrong.append(f'{page.relative_to(root)} links to {target}#{anchor}, but there is no such heading')
 
 print('\n'.join(wrong))
 raise SystemExit(1 if wrong else 0)
