@@ -52,8 +52,9 @@ class Table:
             self.rows[folder.strip('`')] = [(entry.split()[0], entry.split()[1:]) for entry in entries.split(';')]
 
     def folders(self, path):
-        """The rows for this file: its folder's, then those above."""
-        return [str(folder) for folder in pathlib.PurePosixPath(path).parents if str(folder) in self.rows]
+        """The rows for this file: its folder's, then those above. The project's own is for what lies right there."""
+        folders = [str(folder) for folder in pathlib.PurePosixPath(path).parents]
+        return [folder for folder in folders if folder in self.rows and (folder != '.' or len(folders) == 1)]
 
 
 def short_names(test):
