@@ -6,7 +6,7 @@ near.py BUILD REVISION [--patience FACTOR]
 
 First come tests that were changed, then those that include the header of a changed file, then what the table in
 tests/README.md names for its folder, for the folders above, and, after a header, for the folders that include it. How long
-compiling and running take is what they took before; what does not fit is listed at the end.
+compiling and running take is what they took before; what does not fit is listed at the end. After a failure no test begins.
 """
 import fnmatch
 import json
@@ -242,8 +242,10 @@ class Chooser:
         return chosen
 
 
-def list_left(tests, durations):
-    if not tests:
+def list_left(tests, durations, failed):
+    if failed and tests:
+        print(f'\nAfter a failure no test begins: {len(tests)} that the change may concern did not run.')
+    if failed or not tests:
         return
     suites = {}
     for test in tests:
@@ -273,25 +275,29 @@ def main(build, revision, patience=1.0):
 
     run = runner.Runner(build, 2 * cores, patience)
     run.end_at(signal.SIGTERM, signal.SIGINT)
-    results, done = {}, []
-    while not any(summary.count(result)[2] for result in results.values()) and not run.asked_to_end:
+    results, again, done = {}, {}, []
+
+    def failed():
+        return [title for title, result in results.items() if summary.count(again.get(title, result))[2]]
+
+    while not failed() and not run.asked_to_end and start + time_given - time.monotonic() > ENOUGH:
         batch = chooser.choose(left, start + time_given - time.monotonic())
         if not batch:
             break
         targets = sorted(set().union(*(programs[needed.title(test)] for test in batch)))
         if subprocess.run(['ninja', '-C', build, '--quiet', *targets], stdin=subprocess.DEVNULL).returncode:
-            print(f'error: {shlex.quote(str(build))} does not build (the compiler\'s messages are above)', file=sys.stderr)
+            print(f'error: {build} does not build (the compiler\'s messages are above)', file=sys.stderr)
             return 1
         until = max(start + time_given, time.monotonic() + LEAST)
-        results.update(run.run(batch, may_begin=lambda test: time.monotonic() + durations.of(test, UNKNOWN) <= until))
+        run.failed = False
+        results.update(run.run(
+            batch, may_begin=lambda test: not run.failed and time.monotonic() + durations.of(test, UNKNOWN) <= until))
         begun = [test for test in batch if needed.title(test) in results]
         done += begun
-        left = [test for test in left if test not in done]
-        if len(begun) < len(batch) or until - time.monotonic() < ENOUGH:
-            break
-    again = runner.run_again(run, done, results)
+        left = [test for test in left if test not in begun]
+        again.update(runner.run_again(run, begun, results))
     durations.keep(results)
-    list_left(left, durations)
+    list_left(left, durations, failed())
     return summary.sum_up(build, [needed.title(test) for test in done], results, again)
 
 

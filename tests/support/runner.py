@@ -61,7 +61,7 @@ class Runner:
     def __init__(self, build, slots, patience=1):
         self.build, self.slots, self.patience = pathlib.Path(build).resolve(), slots, patience
         self.free, self.changed = slots, threading.Condition()
-        self.processes, self.asked_to_end = set(), False
+        self.processes, self.asked_to_end, self.failed = set(), False, False
         self.done = self.total = 0
 
     def end_at(self, *signals):
@@ -105,6 +105,7 @@ class Runner:
         result = self.perform(test)
         with self.changed:
             results[needed.title(test)] = result
+            self.failed |= result['result'] not in ('OK', 'SKIP')
             self.done += 1
             print(f'{self.done:>4}/{self.total} {needed.title(test):<45} {result["result"]:<8} {result["duration"]:7.2f} s',
                   flush=True)

@@ -141,6 +141,12 @@ class Scheduler(Folder):
                 self.assertEqual(len(counting.run([made_up(str(i), suite=suite) for i in range(8)])), 8)
             self.assertEqual(most, expected)
 
+    def test_what_may_not_begin_is_left_out(self):
+        one = runner.Runner(self.build, 1)
+        with contextlib.redirect_stdout(io.StringIO()):
+            results = one.run([made_up('good'), made_up('bad', 'false'), made_up('late')], may_begin=lambda test: not one.failed)
+        self.assertEqual(set(results), {'unit / good', 'unit / bad'})
+
     def test_first_comes_what_has_priority_then_what_took_longest(self):
         durations = runner.Durations(self.build)
         durations.known = {'unit / quick': 1, 'unit / slow': 9}
