@@ -41,8 +41,8 @@ class Plan:
             return
         # First a worker of the other half is lost. The regroup lasts until the store has missed it for long enough.
         far = 2 * (1 - self.near) + chance.randrange(2)
-        self.strikes = [Strike(far, "step", chance.randrange(2, STEPS // 2), moment(chance)),
-                        Strike(-1, "regroup", 1, moment(chance), signal.SIGSTOP, 0)]
+        self.strikes = [Strike(far, "step", chance.randrange(2, STEPS // 2), moment(chance, "step")),
+                        Strike(-1, "regroup", 1, moment(chance, "regroup"), signal.SIGSTOP, 0)]
 
 
 class Run:

@@ -22,7 +22,7 @@ from limits import LONG_ENOUGH_S, Late, await_that, try_longer  # noqa: E402
 
 REPLICAS, COMMIT, STEPS = 8, 4, 60
 PATIENCE_S = 500
-MOST_CALLS = 2.7  # of the system, in one call of the library: the exponent of 10
+MOST_CALLS = {"step": 40, "commit": 35, "regroup": 130, "join": 130}  # of the system, in most such calls
 SILENCE_S = 1  # heartbeat timeout where a stopped worker is to be missed, in the first try
 # What a worker ends with if it was missed, or missed others, by a limit that the machine made it reach.
 LATE = re.compile(r"MDIST_ERR_(TIMEOUT|ABORTED|DATA_LOSS|PEER_LOST)")
@@ -45,15 +45,15 @@ class Plan:
         self.workers = f"{least}:{size}"
 
 
-def moment(chance):
-    """How many calls of the system a call has made: many make a few tens, some make hundreds."""
-    return int(10 ** chance.uniform(0, MOST_CALLS))
+def moment(chance, call):
+    """A random moment within a call of the library: how many calls of the system it has made."""
+    return chance.randrange(1, MOST_CALLS[call])
 
 
 def begins(chance, size, call, after=-1, sent=signal.SIGKILL):
     """A strike in a step or a commit, after the first commit."""
     number = chance.randrange(2, STEPS) if call == "step" else chance.randrange(1, STEPS // COMMIT)
-    return Strike(chance.randrange(size), call, number, moment(chance), sent, after)
+    return Strike(chance.randrange(size), call, number, moment(chance, call), sent, after)
 
 
 def one_killed(chance):
@@ -65,7 +65,7 @@ def in_the_regroup(chance):
     """A second worker, in the regroup after the loss of a first one."""
     size = chance.randrange(3, 5)
     first = begins(chance, size, "step")
-    return Plan("two, one in the regroup", size, 2, [first, Strike(-1, "regroup", 1, moment(chance), after=0)])
+    return Plan("two, one in the regroup", size, 2, [first, Strike(-1, "regroup", 1, moment(chance, "regroup"), after=0)])
 
 
 def newcomer_killed(chance):
@@ -73,22 +73,23 @@ def newcomer_killed(chance):
     size = chance.randrange(2, 5)
     first = begins(chance, size, "step")
     rank = first.words.split()[0]
-    second = Strike(rank, chance.choice(("join", "regroup")), 1, moment(chance), after=0)
+    call = chance.choice(("join", "regroup"))
+    second = Strike(rank, call, 1, moment(chance, call), after=0)
     return Plan("two, one a newcomer", size, 2 if size > 2 else 1, [first, second])
 
 
 def killed_as_one_joins(chance):
     """A worker that lets a newcomer in: in its second regroup, if the newcomer came after the first."""
     size = chance.randrange(3, 5)
-    first = Strike(chance.randrange(size), "step", chance.randrange(2, STEPS // 2), moment(chance))
-    return Plan("two, one lets a newcomer in", size, 2, [first, Strike(-1, "regroup", 2, moment(chance), after=0)])
+    first = Strike(chance.randrange(size), "step", chance.randrange(2, STEPS // 2), moment(chance, "step"))
+    return Plan("two, one lets a newcomer in", size, 2, [first, Strike(-1, "regroup", 2, moment(chance, "regroup"), after=0)])
 
 
 def twice_with_a_commit_between(chance):
     size = chance.randrange(2, 5)
     at = chance.randrange(2, STEPS // 2)
     later = at + 3 * COMMIT + chance.randrange(0, STEPS // 4)
-    strikes = [Strike(chance.randrange(size), "step", at, moment(chance)), Strike(-1, "step", later, moment(chance), after=0)]
+    strikes = [Strike(chance.randrange(size), "step", at, moment(chance, "step")), Strike(-1, "step", later, moment(chance, "step"), after=0)]
     return Plan("two, a commit between", size, 1, strikes, least=2)  # the last worker must not be killed
 
 
@@ -96,7 +97,7 @@ def two_at_once(chance, copies):
     size = chance.randrange(3, 5)
     a, b = chance.sample(range(size), 2)
     at = chance.randrange(2, STEPS)
-    strikes = [Strike(rank, "step", at, moment(chance)) for rank in (a, b)]
+    strikes = [Strike(rank, "step", at, moment(chance, "step")) for rank in (a, b)]
     return Plan(f"two at once, {copies} copies", size, copies, strikes, may_lose=copies == 1)
 
 
@@ -105,7 +106,7 @@ def all_but_one(chance):
     size = chance.randrange(2, 5)
     call = chance.choice(("step", "commit"))
     number = chance.randrange(2, STEPS) if call == "step" else chance.randrange(1, STEPS // COMMIT)
-    strikes = [Strike(rank, call, number, moment(chance)) for rank in chance.sample(range(size), size - 1)]
+    strikes = [Strike(rank, call, number, moment(chance, call)) for rank in chance.sample(range(size), size - 1)]
     return Plan(f"{size - 1} of {size}, in a {call}", size, 1, strikes, mirrored=True)
 
 
@@ -117,7 +118,7 @@ def stopped(chance):
         return Plan(f"stopped in a {call}", size, 1, [begins(chance, size, call, sent=signal.SIGSTOP)])
     size = max(size, 3)
     first = begins(chance, size, "step")
-    second = Strike(-1, "regroup", 1, moment(chance), signal.SIGSTOP, 0)
+    second = Strike(-1, "regroup", 1, moment(chance, "regroup"), signal.SIGSTOP, 0)
     return Plan("stopped in a regroup", size, 2, [first, second])
 
 
@@ -347,14 +348,14 @@ def turns_of(pid):
     return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())))
 
 
-def usage_at_rest(pid, wanted):
+def usage_at_rest(pid, wanted, worker):
     """usage_of() when there are as many threads and descriptors as in `wanted`. Without that, when they have stayed the
-    same while the process has run many times. The job may still be regrouping."""
-    same, last = 0, (usage_of(pid), turns_of(pid))
+    same while the worker has run many times. The job may still be regrouping."""
+    same, last = 0, (usage_of(pid), turns_of(worker))
 
     def rests():
         nonlocal same, last
-        now = usage_of(pid), turns_of(pid)
+        now = usage_of(pid), turns_of(worker)
         if now[0][:2] != last[0][:2]:
             same = 0
         elif now[1] != last[1]:
@@ -411,7 +412,8 @@ class Long:
                 break
             keeper = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
             settled = usage[self.SETTLED] if len(usage) > self.SETTLED else (None, None)
-            usage.append((usage_at_rest(newest[0], settled[0]), usage_at_rest((keeper or [process.pid])[0], settled[1])))
+            usage.append((usage_at_rest(newest[0], settled[0], newest[0]),
+                          usage_at_rest((keeper or [process.pid])[0], settled[1], newest[0])))
             self.campaign.passed += 1
         process.terminate()
         reader.join()

@@ -51,9 +51,9 @@ static void draw_devices(Regroups *out, uint64_t *state) {
     }
 }
 
-/// A moment within a call: many make few calls of the system, some make hundreds.
+/// A moment within a call: many make few calls of the system, some make a hundred.
 static uint32_t draw_moment(uint64_t *state) {
-    const uint32_t most = 1u << draw(state, 10);
+    const uint32_t most = 1u << draw(state, 8);
     return drawn(state, 1, most);
 }
 
