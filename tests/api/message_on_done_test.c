@@ -2,7 +2,7 @@
 // Functions that are called when a started message is over: exactly once, with its status, within its step. And
 // messages beside groups.
 #include "collective_support.h"
-#include "limits.h"
+#include "time_limits.h"
 #include "step_support.h"
 
 #include <stdatomic.h>

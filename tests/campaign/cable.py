@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from elastic import COMMIT, LATE, PATIENCE_S, REPLICAS, STEPS, Strike, begins, moment, write_data
-from limits import LONG_ENOUGH_S, Late, await_that, try_longer  # elastic.py says where they are
+from time_limits import LONG_ENOUGH_S, Late, await_that, try_longer  # elastic.py says where they are
 
 HOSTS = Path(__file__).resolve().parent.parent / "support/hosts.sh"
 SIZE = 4

@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from environment import environment  # noqa: E402
-from limits import LONG_ENOUGH_S, Late, await_that, try_longer  # noqa: E402
+from time_limits import LONG_ENOUGH_S, Late, await_that, try_longer  # noqa: E402
 
 REPLICAS, COMMIT, STEPS = 8, 4, 60
 PATIENCE_S = 500

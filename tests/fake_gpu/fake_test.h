@@ -4,7 +4,7 @@
 
 #include "device/gpu/module.h"
 #include "fake_gpu.h"
-#include "limits.h"
+#include "time_limits.h"
 
 #include <mdist/tensor.h>
 

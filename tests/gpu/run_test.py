@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from limits import LONG_ENOUGH_S, PATIENCE_S, Late, try_longer  # noqa: E402
+from time_limits import LONG_ENOUGH_S, PATIENCE_S, Late, try_longer  # noqa: E402
 
 RUN = pathlib.Path(__file__).with_name("run")
 PROGRAMS = {

@@ -2,7 +2,7 @@
 // A failure on a GPU fails the run with a message, and a hang ends at a deadline. After the last test the GPUs cannot
 // be used any more.
 #include "gpu_support.h"
-#include "limits.h"
+#include "time_limits.h"
 
 enum { kReplicas = 2 };
 static const uint64_t kMillisecond = 1000000;

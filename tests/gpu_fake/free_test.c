@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory goes back to CUDA while a GPU hangs. CUDA waits for the GPU then, and nobody who frees memory may wait with it.
 #include "gpu_support.h"
-#include "limits.h"
+#include "time_limits.h"
 
 #include <dirent.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 // All workers of a job are on CPUs, or all are on GPUs. A worker that differs from worker 0 gets an error and does not
 // join.
 #include "gpu_support.h"
-#include "limits.h"
+#include "time_limits.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>

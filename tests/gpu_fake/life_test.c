@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strategies on GPUs are created and destroyed, several at once and with work under way. Nothing is left behind.
 #include "gpu_support.h"
-#include "limits.h"
+#include "time_limits.h"
 
 enum { kCount = 1000 };
 

@@ -5,7 +5,7 @@ import socket
 import subprocess
 
 from launch_support import MDIST, PATIENCE_S, Case, environment, launch, run_all
-from limits import Late, in_time
+from time_limits import Late, in_time
 
 # Addresses that nobody else uses, so that a port which was free stays free.
 HERE, THERE = "127.0.0.77", "127.0.0.78"

@@ -6,7 +6,7 @@
 #include "elastic_job.h"
 #include "elastic_state.h"
 #include "elastic_training.h"
-#include "limits.h"
+#include "time_limits.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -12,7 +12,7 @@ import threading
 import time
 
 from launch_support import MDIST, PATIENCE_S, Case, environment, hear_all, run_all
-from limits import Late, in_time
+from time_limits import Late, in_time
 
 WORKER = sys.argv[2]
 SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "TEST_STEPS": "2000", "TEST_PID": "1"}

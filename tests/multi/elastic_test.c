@@ -3,7 +3,7 @@
 // result with that of a training that was not disturbed.
 #include "elastic_job.h"
 #include "elastic_training.h"
-#include "limits.h"
+#include "time_limits.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 #include "elastic_training.h"
 
 #include "elastic_state.h"
-#include "limits.h"
+#include "time_limits.h"
 #include "moments.h"
 
 #include <inttypes.h>

@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from environment import environment  # noqa: E402
-from limits import PATIENCE_S, await_that  # noqa: E402
+from time_limits import PATIENCE_S, await_that  # noqa: E402
 
 MDIST = sys.argv[1]
 # Prints "up", waits for the given signal, and prints that it came. Not a shell: a shell that is about to wait misses it.

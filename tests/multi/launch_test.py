@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from launch_support import MDIST, Case, Lifeline, Running, environment, hears, launch, run_all
-from limits import Late, in_time
+from time_limits import Late, in_time
 
 PYTHON = sys.executable
 # Prints its pid, then waits forever.

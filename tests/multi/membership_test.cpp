@@ -2,7 +2,7 @@
 // Tests membership among real processes: forming, exchanges, data connections, departures and losses.
 #include "workers.h"
 
-#include "limits.h"
+#include "time_limits.h"
 
 #include "membership/forming.h"
 #include "membership/secret.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "multi.h"
 
-#include "limits.h"
+#include "time_limits.h"
 
 #include <errno.h>
 #include <fcntl.h>

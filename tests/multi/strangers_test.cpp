@@ -3,7 +3,7 @@
 // behind.
 #include "workers.h"
 
-#include "limits.h"
+#include "time_limits.h"
 
 #include "membership/address.h"
 #include "membership/handshake.h"

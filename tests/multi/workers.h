@@ -19,7 +19,7 @@ inline constexpr uint64_t kSecond = 1'000'000'000;
 /// For limits that must not run out, even on the busiest machine.
 inline constexpr uint64_t kLongEnough = 90 * kSecond;
 inline constexpr uint64_t kMillisecond = 1'000'000;
-/// For a limit that is to run out while everything else gets done in time (support/limits.h).
+/// For a limit that is to run out while everything else gets done in time (support/time_limits.h).
 inline constexpr uint64_t kFirstLimitMs = 2000;
 
 /// Sends a line from a worker to its parent; see WorkerTeam::next_line.

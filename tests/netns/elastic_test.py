@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from environment import environment  # noqa: E402
-from limits import Late, in_time  # noqa: E402
+from time_limits import Late, in_time  # noqa: E402
 
 MDIST, PROGRAM = (os.path.abspath(path) for path in sys.argv[1:3])
 PATIENCE_S = 180

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from environment import environment  # noqa: E402
-from limits import LONG_ENOUGH_S, PATIENCE_S, Late, await_that, in_time  # noqa: E402
+from time_limits import LONG_ENOUGH_S, PATIENCE_S, Late, await_that, in_time  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
 HOSTS = 3

@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from environment import environment  # noqa: E402
-from limits import Late, in_time  # noqa: E402
+from time_limits import Late, in_time  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
 HOST = b"\x0achief-host\x07example\x00"  # as a question spells it

@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from environment import environment  # noqa: E402
-from limits import PATIENCE_S, Late, try_longer  # noqa: E402
+from time_limits import PATIENCE_S, Late, try_longer  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
 PER_JOB = 3

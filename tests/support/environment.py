@@ -2,7 +2,7 @@
 """The environment of programs that tests start."""
 import os
 
-from limits import LONG_ENOUGH_S
+from time_limits import LONG_ENOUGH_S
 
 
 def environment(**own):

@@ -9,7 +9,7 @@
 #include "regroups_plan.h"
 
 #include "elastic_job.h"
-#include "limits.h"
+#include "time_limits.h"
 #include "regroups_worker.h"
 
 #include <inttypes.h>

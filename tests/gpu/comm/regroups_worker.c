@@ -2,7 +2,7 @@
 #include "regroups_worker.h"
 
 #include "../../fake_gpu/fake_gpu.h"
-#include "limits.h"
+#include "time_limits.h"
 #include "mdist_test.h"
 #include "moments.h"
 #include "regroups_plan.h"

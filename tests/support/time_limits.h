@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of time in tests, for C and C++. tests/support/limits.py is the same for Python.
+// Limits of time in tests, for C and C++. tests/support/time_limits.py is the same for Python.
 //
 // The rule: a limit that healthy parties must keep is LONG_ENOUGH (60 s) at least, or patience for something that
 // hangs. Where a limit must run out, because somebody is dead, stopped or does not come, another_try() begins with a

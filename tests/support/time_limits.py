@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of time in tests. tests/support/limits.h is the same for C and C++.
+"""Limits of time in tests. tests/support/time_limits.h is the same for C and C++.
 
 The rule: a limit that healthy parties must keep is LONG_ENOUGH_S at least, or patience for something that hangs. Where
 a limit must run out, because somebody is dead, stopped or does not come, in_time() begins with a short one. If a healthy
