@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Campaigns count what passes and what fails, and the command they print for a failure repeats it."""
+import json
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ import unittest
 from pathlib import Path
 
 RUN = Path(__file__).resolve().parent / "run"
+LOAD = RUN.with_name("load")
 REPLAY = """#!/usr/bin/env python3
 import os, sys
 corpus, count, seed, first = sys.argv[1], *map(int, sys.argv[2:5])
@@ -95,6 +97,51 @@ class Campaigns(unittest.TestCase):
             result = self.run_campaign(name, "--count", "1")
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(words, result.stderr)
+
+
+class Load(unittest.TestCase):
+    """Three tests: one passes, one fails in its second run, one is skipped."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        bodies = {"good": "exit 0", "shaky": f'cd {self.folder.name}; echo x >>runs; [ "$(wc -l <runs)" != 2 ] || {{ echo no good; exit 1; }}',
+                  "needy": "exit 77"}
+        tests = [{"name": name, "cmd": ["sh", "-c", body], "env": {"WHO": name}, "suite": ["mdist:made_up"],
+                  "workdir": None, "timeout": 60} for name, body in bodies.items()]
+        path = Path(self.folder.name, "meson-info/intro-tests.json")
+        path.parent.mkdir()
+        path.write_text(json.dumps(tests))
+
+    def load(self, *arguments):
+        result = subprocess.run([sys.executable, LOAD, "--build", self.folder.name, "--loops", "1", *arguments],
+                                capture_output=True, text=True, timeout=100)
+        return result.returncode, result.stdout.splitlines(), result.stderr
+
+    def test_a_portion_goes_on_where_the_last_one_stopped(self):
+        code, lines, errors = self.load("--minutes", "0")
+        self.assertEqual((code, lines[-1]), (0, "0 passed, 0 failed"), errors)
+        self.assertIn("9 runs of 3 tests are left", lines[0])
+        code, lines, errors = self.load("good", "--minutes", "60")
+        self.assertEqual((code, lines), (0, ["3 passed, 0 failed"]), errors)
+        code, lines, errors = self.load()
+        self.assertEqual((code, lines[-1]), (1, "5 passed, 1 failed"), errors)
+        self.assertIn("skipped: made_up/needy", lines)
+        self.assertIn("FAILED made_up/shaky, run 2: no good", lines)
+        log = next(Path(line.split()[-1]) for line in lines if "log:" in line)
+        self.assertTrue(log.read_text().startswith("WHO=shaky sh -c "), log.read_text())
+        self.assertTrue(log.read_text().endswith("\nno good\n"), log.read_text())
+        self.assertTrue(any("repeat it with:" in line and "--count 50 made_up/shaky" in line for line in lines), lines)
+        self.assertEqual(self.load()[:2], (1, ["skipped: made_up/needy", "5 passed, 1 failed"]))  # nothing is left
+        self.assertEqual(self.load("--anew")[1][-1], "6 passed, 0 failed")
+
+    def test_a_count_of_its_own_leaves_the_portions_alone(self):
+        code, lines, errors = self.load("--count", "5", "good")
+        self.assertEqual((code, lines), (0, ["5 passed, 0 failed"]), errors)
+        self.assertIn("9 runs of 3 tests are left", self.load("--minutes", "0")[1][0])
+
+    def test_what_is_not_there_is_told(self):
+        self.assertIn("no test is called soup", self.load("soup")[2])
 
 
 if __name__ == "__main__":
