@@ -44,10 +44,6 @@ static void *wait_for_it(void *data) {
     return NULL;
 }
 
-uint64_t calls_so_far(void) {
-    return atomic_load(&calls);
-}
-
 int at_moment(uint64_t more, void (*then)(void *data), void *data, pthread_t *thread) {
     pthread_t own;
     const int number = atomic_load(&moment_count); // one thread sets them

@@ -8,9 +8,6 @@
 #include <pthread.h>
 #include <stdint.h>
 
-/// How many of these calls this process has made.
-uint64_t calls_so_far(void);
-
 /// Starts a thread that calls `then(data)` once there are `calls` more of these calls, while the others go on. It must
 /// be joined if `thread` is not NULL. At most MOST_MOMENTS at a time. Returns the number of the moment, or -1 if no
 /// thread could be started.
