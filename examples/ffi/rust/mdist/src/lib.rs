@@ -75,8 +75,6 @@ mod prepared;
 mod replica;
 mod root;
 mod run;
-#[cfg(doctest)]
-mod soundness;
 mod sources;
 mod steps;
 mod strategy;
