@@ -32,7 +32,8 @@ static void lent_gradients_have_the_bits_of_library_memory(void **state) {
                 Trial trial = {.seed = seed, .rounds = rounds, .memory = (Memory)memory};
                 trial.model = random_model(seed, i % 3 == 0 ? 0 : i % 2 == 0 ? MDIST_FLOAT64 : MDIST_FLOAT32);
                 trial.op = i % 2 == 0 ? MDIST_SUM : MDIST_MEAN;
-                trial.clip_norm = i % 3 != 0 && i % 4 == 1 ? 0.5 : 0;
+                expect(&trial, n);
+                if (i % 3 == 1) trial.clip_norm = trial.norm * clip_ratios[(i / 3 + (int)n * 3) % CLIP_RATIOS];
                 make_gradients(&trial, strategy, bucket_sizes[i % 5], 0);
                 for (int again = 0; again < 2; ++again) play(&trial, strategy); // the second begins anew
                 if (memory == LIBRARY) norm = trial.norms[0];

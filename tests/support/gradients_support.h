@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs rounds of gradients whose every element can be computed, and compares the result with a plain all-reduce.
+// Runs rounds of gradients whose every element can be computed, and compares them with plain loops: sums with the bits
+// that <mdist/collective.h> describes, norms and clipped gradients within the roundings that they may have.
 #pragma once
 
 #include "mdist_test.h"
@@ -33,6 +34,8 @@ typedef struct Trial {
     double clip_norm;
     Memory memory;
     char *blocks[MOST_REPLICAS]; // lent memory, by local replica
+    void *sums[MOST_GRADIENTS];  // what must come, before clipping; see expect()
+    double norm;                 // of the sums
     double norms[MOST_REPLICAS];
     int32_t finite[MOST_REPLICAS];
     Note notes[MOST_REPLICAS];
@@ -132,7 +135,9 @@ MDIST_TEST_HELPER void lend_blocks(Trial *self, mdist_strategy_t *strategy, cons
 MDIST_TEST_HELPER void destroy_gradients(Trial *self) {
     mdist_gradients_destroy(self->gradients);
     for (int r = 0; r < MOST_REPLICAS; ++r) free(self->blocks[r]);
+    for (int g = 0; g < MOST_GRADIENTS; ++g) free(self->sums[g]);
     memset((void *)self->blocks, 0, sizeof self->blocks);
+    memset((void *)self->sums, 0, sizeof self->sums);
 }
 
 /// Whether the library has left alone what lies between the gradients of a lent block.
@@ -202,95 +207,150 @@ MDIST_TEST_HELPER int32_t play_round(mdist_replica_t *replica, Trial *self, int 
     return 0;
 }
 
-/// Adds up this replica's rounds, one by one. Several rounds only come with float32 and float64.
-MDIST_TEST_HELPER void add_up(const Trial *self, void *sum, uint32_t replica, size_t index) {
-    const mdist_tensor_t *like = &self->model.like[index];
-    for (uint64_t i = 0; i < like->shape[0]; ++i) {
-        char *const to = (char *)sum + i * size_of(like->dtype);
-        float *const single = (float *)(void *)to, one = 0;
-        double *const twice = (double *)(void *)to, other = 0;
-        write_element(self, to, like->dtype, replica, 0, index, i);
-        for (int round = 1; round < self->rounds; ++round) {
-            const int is_single = like->dtype == MDIST_FLOAT32;
-            write_element(self, is_single ? (void *)&one : (void *)&other, like->dtype, replica, round, index, i);
-            if (is_single)
-                *single += one;
-            else
-                *twice += other;
-        }
-        if (self->op == MDIST_MEAN && self->rounds > 1 && like->dtype == MDIST_FLOAT32) *single /= (float)self->rounds;
-        if (self->op == MDIST_MEAN && self->rounds > 1 && like->dtype == MDIST_FLOAT64) *twice /= self->rounds;
+// ---- What must come.
+
+/// Rounds a number to the type that sums of `dtype` are kept in: 16-bit types are summed in float32. In double, sums and
+/// quotients of float32 numbers are exact enough that rounding them here gives float32's own result.
+MDIST_TEST_HELPER double summed(int32_t dtype, double number) {
+    return dtype == MDIST_FLOAT64 ? number : (double)(float)number;
+}
+
+/// Rounds to the nearest float16, to even in the middle.
+MDIST_TEST_HELPER uint16_t half_of(double number) {
+    const uint16_t sign = signbit(number) != 0 ? 0x8000 : 0;
+    const double magnitude = fabs(number);
+    int exponent = magnitude < 0x1p-14 ? -14 : ilogb(magnitude);
+    double steps = rint(ldexp(magnitude, 10 - exponent)); // 1024 to 2048, or below 1024 if the number is subnormal
+    if (steps == 2048) steps = 1024, ++exponent;
+    return (uint16_t)(sign | (steps < 1024 ? (int)steps : ((exponent + 15) << 10) + (int)steps - 1024));
+}
+
+MDIST_TEST_HELPER uint16_t bfloat_of(float number) {
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+MDIST_TEST_HELPER void write_rounded(void *data, int32_t dtype, uint64_t i, double number) {
+    if (dtype == MDIST_FLOAT32) ((float *)data)[i] = (float)number;
+    if (dtype == MDIST_FLOAT64) ((double *)data)[i] = number;
+    if (dtype == MDIST_FLOAT16) ((uint16_t *)data)[i] = half_of(number);
+    if (dtype == MDIST_BFLOAT16) ((uint16_t *)data)[i] = bfloat_of((float)number);
+}
+
+/// Adds up the rounds of one replica, one by one. Several rounds only come with float32 and float64.
+MDIST_TEST_HELPER double sum_of_rounds(const Trial *self, uint32_t replica, size_t index, uint64_t i) {
+    const int32_t dtype = self->model.like[index].dtype;
+    double sum = 0, element;
+    for (int round = 0; round < self->rounds; ++round) {
+        write_element(self, &element, dtype, replica, round, index, i);
+        sum = round == 0 ? read_element(&element, dtype, 0) : summed(dtype, sum + read_element(&element, dtype, 0));
     }
+    return self->op == MDIST_MEAN && self->rounds > 1 ? summed(dtype, sum / self->rounds) : sum;
 }
 
-/// Reduces the same without buckets: one all-reduce of all gradients.
-MDIST_TEST_HELPER int32_t reduce_plainly(mdist_replica_t *replica, Trial *self, void *const *memory) {
-    mdist_buffer_t buffers[MOST_GRADIENTS];
-    for (size_t i = 0; i < self->model.count; ++i) {
-        const mdist_tensor_t *like = &self->model.like[i];
-        add_up(self, memory[i], mdist_replica_id(replica), i);
-        buffers[i] = buffer_of(memory[i], (mdist_dtype_t)like->dtype, like->shape[0]);
+/// sum(lo, hi) of <mdist/collective.h>, "Bits of the result".
+MDIST_TEST_HELPER double sum_of_replicas(int32_t dtype, const double *replicas, uint32_t lo, uint32_t hi) {
+    if (hi - lo == 1) return replicas[lo];
+    uint32_t left = 1;
+    while (left * 2 < hi - lo) left *= 2;
+    return summed(dtype, sum_of_replicas(dtype, replicas, lo, lo + left) +
+                             sum_of_replicas(dtype, replicas, lo + left, hi));
+}
+
+/// Computes the sums or means over `replicas` replicas, and their norm, without the library.
+MDIST_TEST_HELPER void expect(Trial *self, uint32_t replicas) {
+    double parts[MOST_REPLICAS], squares = 0;
+    for (size_t g = 0; g < self->model.count; ++g) {
+        const int32_t dtype = self->model.like[g].dtype;
+        if (self->sums[g] == NULL) self->sums[g] = malloc(sizeof(double) * MOST_ELEMENTS);
+        for (uint64_t i = 0; i < self->model.like[g].shape[0]; ++i) {
+            for (uint32_t r = 0; r < replicas; ++r) parts[r] = sum_of_rounds(self, r, g, i);
+            const double sum = sum_of_replicas(dtype, parts, 0, replicas);
+            write_rounded(self->sums[g], dtype, i, self->op == MDIST_MEAN ? summed(dtype, sum / replicas) : sum);
+            const double element = read_element(self->sums[g], dtype, i);
+            squares += element * element;
+        }
     }
-    DO(mdist_all_reduce(replica, self->op, buffers, buffers, self->model.count, NULL, error_out));
-    return 0;
+    self->norm = sqrt(squares);
 }
 
-MDIST_TEST_HELPER double plain_norm(const Trial *self, void *const *memory) {
-    double sum = 0;
-    for (size_t g = 0; g < self->model.count; ++g)
-        for (uint64_t i = 0; i < self->model.like[g].shape[0]; ++i) {
-            const double element = read_element(memory[g], self->model.like[g].dtype, i);
-            sum += element * element;
-        }
-    return sqrt(sum);
+/// How far two norms of the same gradients may be apart, relatively. All terms are positive, so each addition of either
+/// sum is off by at most half a unit in the last place, 2^-53, and the root halves the difference of two sums.
+MDIST_TEST_HELPER double norm_tolerance(const Trial *self) {
+    double elements = 0;
+    for (size_t g = 0; g < self->model.count; ++g) elements += (double)self->model.like[g].shape[0];
+    return (elements + 4) * 0x1p-53;
 }
 
-MDIST_TEST_HELPER void clip_plainly(const Trial *self, void *const *memory, double norm) {
-    if (self->clip_norm == 0 || norm <= self->clip_norm) return;
-    for (size_t g = 0; g < self->model.count; ++g)
-        for (uint64_t i = 0; i < self->model.like[g].shape[0]; ++i) {
-            if (self->model.like[g].dtype == MDIST_FLOAT32)
-                ((float *)memory[g])[i] *= (float)(self->clip_norm / norm);
-            else
-                ((double *)memory[g])[i] *= self->clip_norm / norm;
-        }
+/// How far an element may be from the exact product with the factor, relatively: the factor and the product are rounded
+/// to the element's type, and the quotient in the factor may be off as much as the norm.
+MDIST_TEST_HELPER double scale_tolerance(const Trial *self, int32_t dtype) {
+    const double half_unit = dtype == MDIST_FLOAT64   ? 0x1p-53
+                             : dtype == MDIST_FLOAT32 ? 0x1p-24
+                             : dtype == MDIST_FLOAT16 ? 0x1p-11
+                                                      : 0x1p-8;
+    return 3 * half_unit + norm_tolerance(self);
 }
 
-MDIST_TEST_HELPER int32_t compare(mdist_replica_t *replica, Trial *self, void *const *memory) {
+/// Limits, as multiples of the norm: far from it, and near it on both sides.
+static const double clip_ratios[] = {0.5, 0.99, 1.01, 1.5, 2};
+enum { CLIP_RATIOS = sizeof clip_ratios / sizeof *clip_ratios };
+
+// ---- Compares.
+
+MDIST_TEST_HELPER int is_expected(const Trial *self, const mdist_tensor_t *tensor, size_t g) {
+    const int32_t dtype = tensor->dtype;
+    if (self->clip_norm == 0 || self->norm <= self->clip_norm)
+        return memcmp(tensor->data, self->sums[g], tensor->shape[0] * size_of(dtype)) == 0;
+    const double tolerance = scale_tolerance(self, dtype);
+    const double least = dtype == MDIST_FLOAT16 ? 0x1p-25 : 0; // half the distance of subnormal numbers
+    int fits = 1;
+    for (uint64_t i = 0; i < tensor->shape[0]; ++i) {
+        const double wanted = read_element(self->sums[g], dtype, i) * (self->clip_norm / self->norm);
+        fits = fits && fabs(read_element(tensor->data, dtype, i) - wanted) <= fabs(wanted) * tolerance + least;
+    }
+    return fits;
+}
+
+/// Whether all replicas have the same bits, of the norm and of all gradients: `bits` is a hash of this replica's.
+MDIST_TEST_HELPER int32_t compare_with_others(mdist_replica_t *replica, Trial *self, uint64_t bits) {
+    const uint32_t local = mdist_replica_local_index(replica), replicas = mdist_replica_count(replica);
+    uint64_t all[MOST_REPLICAS];
+    const mdist_buffer_t own = buffer_of(&bits, MDIST_UINT64, 1), gathered = buffer_of(all, MDIST_UINT64, replicas);
+    DO(mdist_all_gather(replica, &own, &gathered, 1, NULL, error_out));
+    for (uint32_t r = 0; r < replicas; ++r)
+        if (all[r] != bits)
+            snprintf(self->notes[local].text, sizeof self->notes[local].text, "replica %u has other bits", (unsigned)r);
+    return self->notes[local].text[0] != '\0';
+}
+
+/// Compares what a replica's last round gave with what must come.
+MDIST_TEST_HELPER int32_t compare(mdist_replica_t *replica, void *user_data) {
+    Trial *const self = (Trial *)user_data;
     const uint32_t local = mdist_replica_local_index(replica);
     Note *const told = &self->notes[local];
+    uint64_t bits = 0;
+    memcpy(&bits, &self->norms[local], sizeof bits);
+    if (!(fabs(self->norms[local] - self->norm) <= norm_tolerance(self) * self->norm) || self->finite[local] != 1)
+        snprintf(told->text, sizeof told->text, "norm %.17g, not %.17g; finite %d", self->norms[local], self->norm,
+                 self->finite[local]);
     for (size_t g = 0; g < self->model.count; ++g) {
-        const mdist_tensor_t *like = &self->model.like[g];
         mdist_tensor_t tensor;
         DO(mdist_gradients_tensor(self->gradients, local, g, &tensor, error_out));
-        if (memcmp(tensor.data, memory[g], like->shape[0] * size_of(like->dtype)) == 0) continue;
-        snprintf(told->text, sizeof told->text, "gradient %zu of %zu has other bits", g, self->model.count);
-        return 1;
+        if (told->text[0] == '\0' && !is_expected(self, &tensor, g))
+            snprintf(told->text, sizeof told->text, "gradient %zu of %zu is wrong; norm %g, limit %g", g,
+                     self->model.count, self->norm, self->clip_norm);
+        const unsigned char *const bytes = (const unsigned char *)tensor.data;
+        for (uint64_t i = 0; i < tensor.shape[0] * size_of(tensor.dtype); ++i) bits = bits * 0x100000001b3 ^ bytes[i];
     }
-    return 0;
+    return compare_with_others(replica, self, bits);
 }
 
-MDIST_TEST_HELPER int32_t compare_with_plain(mdist_replica_t *replica, Trial *self, void *const *memory) {
-    const uint32_t local = mdist_replica_local_index(replica);
-    if (reduce_plainly(replica, self, memory) != 0) return 1;
-    const double norm = plain_norm(self, memory);
-    if (!(fabs(self->norms[local] - norm) <= 1e-12 * norm) || self->finite[local] != 1) {
-        snprintf(self->notes[local].text, sizeof self->notes[local].text, "norm %.17g, not %.17g; finite %d",
-                 self->norms[local], norm, self->finite[local]);
-        return 1;
-    }
-    clip_plainly(self, memory, self->norms[local]);
-    return compare(replica, self, memory);
-}
-
-/// Does all rounds in one step, then the same by plain means, and compares.
+/// Does all rounds in one step, and compares.
 MDIST_TEST_HELPER int32_t trial_step(mdist_replica_t *replica, void *user_data) {
     Trial *const self = (Trial *)user_data;
     for (int round = 0; round < self->rounds; ++round)
         if (play_round(replica, self, round) != 0) return 1;
-    void *memory[MOST_GRADIENTS];
-    for (size_t g = 0; g < self->model.count; ++g) memory[g] = malloc(sizeof(double) * MOST_ELEMENTS);
-    const int32_t code = compare_with_plain(replica, self, memory);
-    for (size_t g = 0; g < self->model.count; ++g) free(memory[g]);
-    return code;
+    return compare(replica, self);
 }
