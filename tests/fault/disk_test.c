@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints on a disk that fails: each call for a file, and each request for memory, refused in turn; calls that are
-// interrupted or do only a part. The checkpoints that were there always still are.
+// interrupted or do only a part. The checkpoints that were there always still are. And files that would survive a crash
+// of the system: each is flushed before it gets its name, and its name before anything relies on it.
 #include "checkpoint_support.h"
 #include "shortage.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 // ---- The disk. One thread: a strategy with one replica has no other.
@@ -25,24 +27,105 @@ static size_t part_of(size_t bytes) {
     return hesitant && bytes > 100 ? 100 : bytes;
 }
 
+// ---- What a crash of the system would lose: files and folders that were changed and not flushed since.
+
+enum { MOST_CHANGED = 16 };
+static ino_t changed[MOST_CHANGED];
+static int renames;
+static char lost[256]; // the first name that was given to content that could be lost
+
+static int find_changed(ino_t file) {
+    for (int i = 0; i < MOST_CHANGED; ++i)
+        if (changed[i] == file) return i;
+    return -1;
+}
+
+static void change(ino_t file) {
+    const int at = find_changed(file) < 0 ? find_changed(0) : -1;
+    if (at >= 0) changed[at] = file;
+}
+
+static void change_opened(int fd) {
+    struct stat status;
+    if (fstat(fd, &status) == 0) change(status.st_ino);
+}
+
+static void change_folder_of(int folder, const char *path) {
+    char parent[512];
+    const char *const slash = strrchr(path, '/');
+    snprintf(parent, sizeof parent, "%.*s", slash == NULL ? 1 : (int)(slash - path), slash == NULL ? "." : path);
+    struct stat status;
+    if (fstatat(folder, parent, &status, 0) == 0) change(status.st_ino);
+}
+
+static void flushed(int fd) {
+    struct stat status;
+    if (fstat(fd, &status) != 0) return;
+    const int at = find_changed(status.st_ino);
+    if (at >= 0) changed[at] = 0;
+}
+
+/// `to` must have all its content on the disk. So must all folders, since `to` may be a list of their files.
+static void note_rename(int folder, const char *from, const char *to) {
+    struct stat status;
+    ++renames;
+    if (lost[0] != '\0' || fstatat(folder, from, &status, 0) != 0) return;
+    for (int i = 0; i < MOST_CHANGED; ++i)
+        if (changed[i] != 0)
+            snprintf(lost, sizeof lost, "%s, while %s is not flushed", to,
+                     changed[i] == status.st_ino ? "it" : "another file or folder");
+}
+
+static void forget_changes(void) {
+    memset(changed, 0, sizeof changed);
+    renames = 0;
+    lost[0] = '\0';
+}
+
+static void expect_safe(int files) {
+    assert_string_equal(lost, "");
+    assert_int_equal(renames, files);
+    for (int i = 0; i < MOST_CHANGED; ++i) assert_int_equal(changed[i], 0);
+}
+
+// ---- The calls.
+
 int fsync(int fd) {
     if (refused()) return errno = EIO, -1;
-    return (int)syscall(SYS_fsync, fd);
+    const int result = (int)syscall(SYS_fsync, fd);
+    if (result == 0) flushed(fd);
+    return result;
 }
 
 int renameat(int from_folder, const char *from, int to_folder, const char *to) {
     if (refused()) return errno = EIO, -1;
-    return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
+    note_rename(from_folder, from, to);
+    const int result = (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
+    if (result == 0) change_folder_of(to_folder, to);
+    return result;
+}
+
+int rename(const char *from, const char *to) {
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+int mkdir(const char *path, mode_t mode) {
+    const int result = (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+    if (result == 0) change_folder_of(AT_FDCWD, path);
+    return result;
 }
 
 int openat(int folder, const char *path, int flags, ...) {
     if (refused()) return errno = EIO, -1;
-    return (int)syscall(SYS_openat, folder, path, flags, 0666);
+    const int fd = (int)syscall(SYS_openat, folder, path, flags, 0666);
+    if (fd >= 0 && (flags & O_CREAT) != 0) change_opened(fd);
+    return fd;
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) {
     if (refused()) return errno = EIO, -1;
     if (interrupted()) return errno = EINTR, -1;
+    change_opened(fd);
     return syscall(SYS_pwrite64, fd, bytes, part_of(count), offset);
 }
 
@@ -204,6 +287,41 @@ static void each_request_for_memory_may_be_refused(void **state) {
     end_world(&w);
 }
 
+static void a_checkpoint_and_its_list_are_flushed_before_they_get_their_names(void **state) {
+    char inner[512];
+    snprintf(inner, sizeof inner, "%s/new", (const char *)*state);
+    forget_changes();
+    const World w = make_world(inner); // in a folder that does not exist yet
+    expect_safe(2);
+    for (int replaced = 0; replaced < 2; ++replaced) {
+        mdist_error_t *error = NULL;
+        forget_changes();
+        set(&w, 2);
+        OK(mdist_checkpoint_save(w.checkpoint, 2, NULL, &error));
+        expect_safe(2);
+    }
+    end_world(&w);
+    remove_file(inner, "checkpoint-2.safetensors");
+    remove_file(inner, "checkpoints.json");
+    rmdir(inner);
+}
+
+static void records_are_flushed_before_their_file_gets_its_name(void **state) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/records", (const char *)*state);
+    for (int32_t compression = MDIST_COMPRESSION_NONE; compression <= MDIST_COMPRESSION_ZLIB; ++compression) {
+        mdist_error_t *error = NULL;
+        mdist_record_writer_t *writer = NULL;
+        forget_changes();
+        OK(mdist_record_writer_create(path, compression, &writer, &error));
+        for (int i = 0; i < 100; ++i) OK(mdist_record_writer_write(writer, "some bytes", 10, &error));
+        assert_int_equal(renames, 0);
+        OK(mdist_record_writer_close(writer, &error));
+        expect_safe(1);
+        mdist_record_writer_destroy(writer);
+    }
+}
+
 int main(void) {
     quiet_log();
     const struct CMUnitTest tests[] = {
@@ -212,6 +330,8 @@ int main(void) {
         IN_A_FOLDER(each_call_may_fail_while_restoring),
         IN_A_FOLDER(calls_that_are_interrupted_or_partial_are_continued),
         IN_A_FOLDER(each_request_for_memory_may_be_refused),
+        IN_A_FOLDER(a_checkpoint_and_its_list_are_flushed_before_they_get_their_names),
+        IN_A_FOLDER(records_are_flushed_before_their_file_gets_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
