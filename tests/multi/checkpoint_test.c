@@ -4,6 +4,7 @@
 #include "multi.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -139,8 +140,11 @@ static void fail_alike(void) {
 
     mdist_checkpoint_t *nowhere = NULL;
     GIVES(MDIST_OK, mdist_checkpoint_create(w.strategy, "/proc/no/folder", 2, &nowhere, &error));
-    GIVES(MDIST_ERR_IO, mdist_checkpoint_save(nowhere, 4, NULL, &error));
-    REQUIRE(guilty_worker == 0 && strstr(message, "/proc/no") != NULL);
+    mdist_error_t *refused = NULL;
+    REQUIRE(mdist_checkpoint_save(nowhere, 4, NULL, &refused) == MDIST_ERR_IO);
+    REQUIRE(mdist_error_worker(refused) == 0 && mdist_error_native(refused) == ENOENT); // of worker 0's mkdir
+    REQUIRE(strstr(mdist_error_message(refused), "/proc/no") != NULL);
+    mdist_error_free(refused);
     mdist_checkpoint_destroy(nowhere);
 
     GIVES(MDIST_OK, mdist_checkpoint_save(w.checkpoint, 4, NULL, &error));

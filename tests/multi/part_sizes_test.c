@@ -102,24 +102,30 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-/// Parts of reduce-scatters move on to the next replica every few rounds: all call the same, but with other parts than
-/// they remember, and then with those.
+/// Parts that move on to the next replica, and may change their sizes. If the first stays, replica 0's own lengths never
+/// change, although those of the others do: it remembers a call of other parts.
+static size_t moving_part(uint32_t replica, uint32_t moved, int first_stays) {
+    static const size_t units[] = {1, 90, 600};
+    if (!first_stays) return (replica + moved) % replicas * units[moved % 3];
+    return (replica == 0 ? 1 : (replica + moved) % (replicas - 1)) * units[1];
+}
+
+/// Parts of reduce-scatters move on every few rounds: all call the same, but with other parts than they remember, and
+/// then with those.
 static int32_t step_of_moving_parts(mdist_replica_t *replica, void *user_data) {
-    (void)user_data;
-    enum { kSame = 4, kUnits = 3 };
-    static const size_t units[kUnits] = {1, 90, 600};
-    const uint32_t id = mdist_replica_id(replica);
-    for (uint32_t round = 0; round < kSame * kUnits * 3; ++round) {
+    enum { kSame = 4 };
+    const int first_stays = *(const int *)user_data;
+    const uint32_t id = mdist_replica_id(replica), moves = first_stays ? 2 * replicas : 9;
+    for (uint32_t round = 0; round < kSame * moves; ++round) {
         const uint32_t moved = round / kSame;
-        const size_t unit = units[moved % kUnits];
         size_t begin = 0, length = 0;
         for (uint32_t r = 0; r < replicas; ++r) {
             if (r == id) begin = length;
-            length += (r + moved) % replicas * unit;
+            length += moving_part(r, moved, first_stays);
         }
         const Memory memory = fill(id, round, length);
         const mdist_buffer_t all = floats(memory.from, length);
-        const mdist_buffer_t own = floats(memory.to, (id + moved) % replicas * unit);
+        const mdist_buffer_t own = floats(memory.to, moving_part(id, moved, first_stays));
         GIVES(MDIST_OK, mdist_reduce_scatter(replica, MDIST_SUM, &all, &own, 1, NULL, &error));
         for (size_t i = 0; i < own.elements; ++i) REQUIRE(memory.to[i] == sum_of_all(round, begin + i));
         for (size_t i = own.elements; i < length; ++i) REQUIRE(memory.to[i] == -1);
@@ -134,7 +140,9 @@ static void changing_sizes(void) {
     replicas = mdist_strategy_replica_count(strategy);
     REQUIRE(replicas <= kMostReplicas);
     GIVES(MDIST_OK, mdist_run(strategy, step, NULL, NULL, 0, NULL, 0, NULL, &error));
-    GIVES(MDIST_OK, mdist_run(strategy, step_of_moving_parts, NULL, NULL, 0, NULL, 0, NULL, &error));
+    for (int first_stays = 0; first_stays < 2; ++first_stays)
+        GIVES(MDIST_OK,
+              mdist_run(strategy, step_of_moving_parts, &first_stays, NULL, 0, NULL, 0, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 

@@ -205,6 +205,19 @@ struct Working : Scene {
     Visitor a, b;
 };
 
+void a_report_about_a_generation_that_was_replaced_does_not_count(void **) {
+    Working scene(1, 2);
+    const SessionId former = scene.store.generation().session;
+    for (Visitor *each : {&scene.a, &scene.b}) Scene::ask(*each, {held(3, true, {{0, 2}})});
+    assert_int_equal(scene.store.generation().number, 2);
+    scene.a.say(scene.a.channel.pack(FrameKind::kMeshed, former, {})); // was on its way
+    scene.say(scene.b, FrameKind::kMeshed);
+    assert_int_equal(scene.b.last(), FrameKind::kGeneration);
+    scene.say(scene.a, FrameKind::kMeshed);
+    assert_int_equal(scene.a.last(), FrameKind::kGo);
+    assert_int_equal(scene.b.last(), FrameKind::kGo);
+}
+
 /// Whether the store last told this worker that a member is to leave.
 bool hears_of_leaver(Visitor &worker) {
     assert_int_equal(worker.last(), FrameKind::kHeartbeat);
@@ -451,6 +464,7 @@ int main() {
         cmocka_unit_test(those_that_are_left_reach_each_other),
         cmocka_unit_test(a_generation_is_read_as_it_was_written_or_not_at_all),
         cmocka_unit_test(a_generation_starts_when_all_are_there_and_connected),
+        cmocka_unit_test(a_report_about_a_generation_that_was_replaced_does_not_count),
         cmocka_unit_test(members_that_are_to_leave_do_so_one_with_each_round),
         cmocka_unit_test(nobody_leaves_a_job_that_would_not_begin_then),
         cmocka_unit_test(who_is_to_leave_stays_while_only_it_has_a_part),

@@ -5,6 +5,8 @@
 #include "membership/data_sockets.h"
 #include "membership/datagrams.h"
 #include "membership/dialer.h"
+#include "membership/forming.h"
+#include "membership/lobby.h"
 #include "membership/store.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -170,6 +172,38 @@ void who_has_proved_itself_may_wait_long_for_an_answer(void **) {
     assert_int_equal(call.dialer->connection(), connection);
 }
 
+/// A job of one worker, so that it is connected with all others at once.
+void go_of_another_session_starts_nobody(void **) {
+    FakeWorld world;
+    MembershipOptions options;
+    options.job = "job";
+    options.heartbeat_timeout_ns = 1'000'000'000;
+    Lobby lobby(world, "worker 0", 0, 64);
+    Forming forming(world, options, lobby, {{"10.0.0.1", 1}}, UINT64_MAX);
+    forming.tick();
+    const ConnectionId store = world.last_id;
+    forming.connected(store);
+    Channel channel(1000);
+    const auto say = [&](FrameKind kind, const SessionId &session, const std::string &payload) {
+        const std::string bytes = channel.pack(kind, session, payload);
+        for (std::string_view rest = bytes; !rest.empty();) {
+            const std::string_view piece = rest.substr(0, forming.wanted(store));
+            assert_false(piece.empty());
+            rest.remove_prefix(piece.size());
+            forming.received(store, piece);
+        }
+    };
+    say(FrameKind::kChallenge, {}, PayloadWriter().number(uint8_t{0}).bytes(Digest{}).take());
+    say(FrameKind::kProof, {}, PayloadWriter().bytes(Digest{}).take());
+    const SessionId earlier = {4}, session = {5};
+    say(FrameKind::kRoster, session,
+        PayloadWriter().text("10.0.0.1").number(uint16_t{5000}).number(uint8_t{1}).bytes(Digest{}).take());
+    say(FrameKind::kGo, earlier, "");
+    assert_false(forming.complete());
+    say(FrameKind::kGo, session, "");
+    assert_true(forming.complete());
+}
+
 void a_hello_counts_only_where_it_is_meant_to_go(void **) {
     FakeWorld world;
     Lobby lobby(world, "worker 0", 0, 64);
@@ -313,6 +347,7 @@ int main() {
         cmocka_unit_test(who_answers_and_proves_nothing_can_only_refuse),
         cmocka_unit_test(who_answers_in_another_version_is_told_apart),
         cmocka_unit_test(who_has_proved_itself_may_wait_long_for_an_answer),
+        cmocka_unit_test(go_of_another_session_starts_nobody),
         cmocka_unit_test(a_hello_counts_only_where_it_is_meant_to_go),
         cmocka_unit_test(a_data_connection_comes_in_by_its_own_token_alone),
         cmocka_unit_test(what_cannot_be_sent_as_a_datagram_is_lost_and_no_more),
