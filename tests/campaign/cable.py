@@ -39,10 +39,12 @@ class Plan:
         if self.kind != "regroup":
             self.strikes = [begins(chance, SIZE, self.kind, sent=signal.SIGSTOP)]
             return
-        # First a worker of the other half is lost. The regroup lasts until the store has missed it for long enough.
+        # First a worker of the other half is lost. The regroup lasts until the store has missed it for long enough, and takes
+        # 60 to 200 calls of the system: the cut comes as it begins, anywhere, or near its end.
         far = 2 * (1 - self.near) + chance.randrange(2)
+        first, last = chance.choice(((1, 10), (1, 210), (60, 210)))
         self.strikes = [Strike(far, "step", chance.randrange(2, STEPS // 2), moment(chance, "step")),
-                        Strike(-1, "regroup", 1, moment(chance, "regroup"), signal.SIGSTOP, 0)]
+                        Strike(-1, "regroup", 1, chance.randrange(first, last), signal.SIGSTOP, 0)]
 
 
 class Run:
