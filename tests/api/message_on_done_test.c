@@ -2,8 +2,8 @@
 // Functions that are called when a started message is over: exactly once, with its status, within its step. And
 // messages beside groups.
 #include "collective_support.h"
-#include "time_limits.h"
 #include "step_support.h"
+#include "time_limits.h"
 
 #include <stdatomic.h>
 

@@ -4,7 +4,8 @@
 // STRIKES is a list, separated by semicolons, of
 //     RANK CALL NUMBER MOMENT SIGNAL AFTER
 // "1 commit 3 25 9 -1": in the third call of mdist_commit, of a process whose MDIST_RANK is 1 (or of any, for -1), at
-// its 25th call of the system (moments.h), or at its end if it makes fewer, comes signal 9. AFTER is the number of the strike, from 0, that must have come first; -1 for none.
+// its 25th call of the system (moments.h), or at its end if it makes fewer, comes signal 9. AFTER is the number of the
+// strike, from 0, that must have come first; -1 for none.
 // Each strike happens once in the whole job: who creates the file with its number in STRIKE_FOLDER makes it. The file
 // then says "PID inside" or "PID outside", since the call may have been over sooner.
 #include <mdist/mdist.h>

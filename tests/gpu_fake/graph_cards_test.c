@@ -21,7 +21,7 @@ typedef struct World {
     Card cards[kMost];
     uint64_t key;
     mdist_step_fn body;
-    uint32_t which; // the replica that does something else
+    uint32_t which;    // the replica that does something else
     uint64_t limit_ns; // of a run; 0: that of the strategy
 } World;
 

@@ -22,7 +22,8 @@ static uint16_t some_port(void) {
 
 enum { WELL, WAS_LATE, IS_WRONG };
 
-/// Runs one of two workers. It is to fail with that status and message; a TIMEOUT instead tells that the other was late.
+/// Runs one of two workers. It is to fail with that status and message; a TIMEOUT instead tells that the other was
+/// late.
 static int join_in_vain(int rank, const char *devices, uint16_t port, uint64_t limit_ms, mdist_status_t status,
                         const char *words) {
     char store[32], limit[32];

@@ -8,7 +8,8 @@
 // Checkpoint N holds "w", int32, whose elements are all N, and N as text "number". Restoring checks that. On a failure
 // the program prints "STATUS errno message" and goes on.
 //
-// TEST_KILL_AT=N: saving is killed in its Nth call for a file. If that call writes, half of its bytes are written first.
+// TEST_KILL_AT=N: saving is killed in its Nth call for a file. If that call writes, half of its bytes are written
+// first.
 #include <mdist/mdist.h>
 
 #include <fcntl.h>

@@ -301,7 +301,8 @@ static void fail_somewhere(uint64_t seed) {
     const int often = strcmp(fault + 5, "job") == 0 || strcmp(fault + 5, "stream_query") == 0;
     char text[64];
     snprintf(text, sizeof text, "%s@%" PRIu64, fault, 1 + random / 16 % (often ? 3000 : 200));
-    setenv("MDIST_COMMUNICATION_TIMEOUT", strcmp(fault, "hang=job") == 0 ? "3s" : "60s", 1); // who is late may get an error
+    setenv("MDIST_COMMUNICATION_TIMEOUT", strcmp(fault, "hang=job") == 0 ? "3s" : "60s",
+           1); // who is late may get an error
     Job job;
     begin(&job, 3, 1, "2", random / 4096 % 2 ? "tcp" : "auto");
     for (uint32_t i = 0; i < 3; ++i) {

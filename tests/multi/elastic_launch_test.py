@@ -11,8 +11,11 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from environment import environment  # noqa: E402
+
 MDIST, WORKER = sys.argv[1:3]
-STEPS = "2000"
+SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "TEST_STEPS": "2000", "TEST_PID": "1"}
 
 
 class Launched:
@@ -25,11 +28,9 @@ class Launched:
         self.program.symlink_to(pathlib.Path(WORKER).resolve())
         if gate:
             variables["TEST_GATE"] = str(self.gate)
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
-        environment.update(MDIST_ELASTIC_REPLICAS="8", TEST_STEPS=STEPS, TEST_PID="1", **variables)
         self.process = subprocess.Popen([MDIST, "launch", "-n", size, *(["--job", job] if job else []), "--",
-                                         self.program, "worker"], env=environment, text=True, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE)
+                                         self.program, "worker"], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        env=environment(**SETTINGS, **variables))
         self.lines = []
 
     def await_lines(self, pattern, count):

@@ -2,8 +2,8 @@
 #include "elastic_training.h"
 
 #include "elastic_state.h"
-#include "time_limits.h"
 #include "moments.h"
+#include "time_limits.h"
 
 #include <inttypes.h>
 #include <mdist/mdist.h>

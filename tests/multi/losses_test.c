@@ -339,7 +339,8 @@ static void strike_often(const Job *jobs, size_t job_count, int signal_number, u
         random = random * 6364136223846793005u + 1442695040888963407u;
         const Job *job = &jobs[i % job_count];
         const uint32_t most = 1u << (random >> 52) % 12; // often in the first operations
-        strike(job, (uint32_t)(random >> 40) % job->workers, signal_number, 1 + (uint32_t)(random >> 20) % most, i, NULL);
+        strike(job, (uint32_t)(random >> 40) % job->workers, signal_number, 1 + (uint32_t)(random >> 20) % most, i,
+               NULL);
     }
 }
 

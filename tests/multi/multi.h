@@ -46,8 +46,8 @@ mdist_store_t *open_store(uint32_t worker_count_of_job, char *address, size_t ca
 int run_workers(const Workers *workers);
 
 /// Does the same in a scenario where a time limit is to run out for one worker, but not for others that are only slow
-/// (support/time_limits.h). `key` is the environment variable of the limit, which is a few seconds at first. A longer one is
-/// tried only if all workers that ended otherwise than they should met statuses that lateness explains.
+/// (support/time_limits.h). `key` is the environment variable of the limit, which is a few seconds at first. A longer
+/// one is tried only if all workers that ended otherwise than they should met statuses that lateness explains.
 int run_workers_in_time(const Workers *workers, const char *key);
 
 /// Does the work of main(): runs the tests, or one worker of a scenario.

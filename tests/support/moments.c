@@ -74,11 +74,11 @@ static void *look_up(_Atomic(void *) *place, const char *name) {
 }
 
 /// Counts the call, and returns the system's function.
-#define REAL(name)                                                         \
-    __extension__({                                                        \
-        static _Atomic(void *) place;                                      \
-        count_call();                                                      \
-        (__typeof__(&name)) look_up(&place, #name);                        \
+#define REAL(name)                                 \
+    __extension__({                                \
+        static _Atomic(void *) place;              \
+        count_call();                              \
+        (__typeof__(&name))look_up(&place, #name); \
     })
 
 OURS ssize_t sendmsg(int socket, const struct msghdr *message, int flags) {

@@ -25,8 +25,8 @@ typedef enum Place { NOWHERE, IN_STEP, IN_COMMIT, IN_A_REGROUP } Place;
 /// Where a worker kills itself.
 typedef struct Death {
     Place place;
-    uint32_t at; // the step, or that of the commit; which of its regroups, from 1
-    int timed;   // at that moment within the call; else at a point of the step, or as a blob is copied
+    uint32_t at;     // the step, or that of the commit; which of its regroups, from 1
+    int timed;       // at that moment within the call; else at a point of the step, or as a blob is copied
     uint32_t moment; // calls of the system (moments.h); the end of the call, if it makes fewer
     Point point;
     uint32_t local; // in the step of this local replica, modulo their number

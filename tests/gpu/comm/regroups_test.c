@@ -9,8 +9,8 @@
 #include "regroups_plan.h"
 
 #include "elastic_job.h"
-#include "time_limits.h"
 #include "regroups_worker.h"
+#include "time_limits.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -2,10 +2,10 @@
 #include "regroups_worker.h"
 
 #include "../../fake_gpu/fake_gpu.h"
-#include "time_limits.h"
 #include "mdist_test.h"
 #include "moments.h"
 #include "regroups_plan.h"
+#include "time_limits.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
