@@ -2,8 +2,8 @@
 // Messages within one process: every way to fail. Where no call waits for another replica, one thread acts for all
 // replicas, which makes the tests deterministic.
 #include "collective_support.h"
-#include "time_limits.h"
 #include "step_support.h"
+#include "time_limits.h"
 
 #include <stdatomic.h>
 
