@@ -17,18 +17,18 @@ struct mdist_gpu_event {
 namespace fake_gpu {
 namespace {
 
-struct State {
+struct EventTable {
     std::mutex lock;
     std::map<const mdist_gpu_event *, std::unique_ptr<mdist_gpu_event>> events;
 };
 
-State &state() {
-    static State &once = *new State;
+EventTable &event_table() {
+    static EventTable &once = *new EventTable;
     return once;
 }
 
 /// Call it with the lock held.
-mdist_gpu_event *find(State &all, const mdist_gpu_event *event) {
+mdist_gpu_event *find(EventTable &all, const mdist_gpu_event *event) {
     const auto found = all.events.find(event);
     if (found != all.events.end()) return found->second.get();
     note_problem("an event was used that is none");
@@ -60,7 +60,7 @@ std::chrono::steady_clock::time_point Mark::when() {
 }
 
 std::shared_ptr<Mark> mark_of(mdist_gpu_event *event) {
-    State &all = state();
+    EventTable &all = event_table();
     const std::lock_guard guard(all.lock);
     const mdist_gpu_event *found = find(all, event);
     return found == nullptr ? nullptr : found->mark;
@@ -68,7 +68,7 @@ std::shared_ptr<Mark> mark_of(mdist_gpu_event *event) {
 
 std::shared_ptr<Mark> new_mark(int32_t device, mdist_gpu_event *event, const std::shared_ptr<Capture> &capture,
                                const mdist_gpu_stream *stream) {
-    State &all = state();
+    EventTable &all = event_table();
     const std::lock_guard guard(all.lock);
     mdist_gpu_event *found = find(all, event);
     if (found == nullptr) return nullptr;
@@ -86,7 +86,7 @@ int event_create(int32_t device, bool timed, mdist_gpu_event **event) {
     made->timed = timed;
     made->mark = std::make_shared<Mark>();
     made->mark->happen();
-    State &all = state();
+    EventTable &all = event_table();
     const std::lock_guard guard(all.lock);
     *event = made.get();
     all.events.emplace(made.get(), std::move(made));
@@ -94,7 +94,7 @@ int event_create(int32_t device, bool timed, mdist_gpu_event **event) {
 }
 
 int event_destroy(int32_t device, mdist_gpu_event *event) {
-    State &all = state();
+    EventTable &all = event_table();
     const std::lock_guard guard(all.lock);
     const mdist_gpu_event *found = find(all, event);
     if (found == nullptr || found->device != device) return kInvalidHandle;
@@ -121,7 +121,7 @@ int event_elapsed(mdist_gpu_event *from, mdist_gpu_event *to, float *millisecond
 }
 
 uint64_t live_events() {
-    State &all = state();
+    EventTable &all = event_table();
     const std::lock_guard guard(all.lock);
     return all.events.size();
 }

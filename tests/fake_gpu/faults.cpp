@@ -21,7 +21,7 @@ struct Planned {
 };
 
 /// Never destroyed, as streams may still run when the process ends.
-struct State {
+struct FaultTable {
     std::mutex lock;
     std::map<std::string, uint64_t, std::less<>> calls;
     std::vector<Planned> planned;
@@ -55,9 +55,9 @@ bool parse(const std::string &text, Planned &planned) {
     return true;
 }
 
-State &state() {
-    static State &once = *[] {
-        auto *made = new State;
+FaultTable &fault_table() {
+    static FaultTable &once = *[] {
+        auto *made = new FaultTable;
         made->problem_count = 0;
         if (!options().problem.empty()) made->problems.push_back(options().problem), made->problem_count = 1;
         for (const std::string &text : options().faults) {
@@ -76,7 +76,7 @@ State &state() {
 } // namespace
 
 Fault count_call(const char *name) {
-    State &all = state();
+    FaultTable &all = fault_table();
     const std::lock_guard guard(all.lock);
     const uint64_t number = ++all.calls[name];
     for (const Planned &planned : all.planned)
@@ -86,7 +86,7 @@ Fault count_call(const char *name) {
 }
 
 uint64_t calls(const std::string &name) {
-    State &all = state();
+    FaultTable &all = fault_table();
     const std::lock_guard guard(all.lock);
     uint64_t sum = 0;
     for (const auto &[one, count] : all.calls)
@@ -97,7 +97,7 @@ uint64_t calls(const std::string &name) {
 bool add_fault(const std::string &text) {
     Planned planned;
     if (!parse(text, planned)) return false;
-    State &all = state();
+    FaultTable &all = fault_table();
     const std::lock_guard guard(all.lock);
     planned.at += all.calls[planned.name];
     all.planned.push_back(planned);
@@ -105,19 +105,19 @@ bool add_fault(const std::string &text) {
 }
 
 void forget_faults() {
-    State &all = state();
+    FaultTable &all = fault_table();
     const std::lock_guard guard(all.lock);
     all.planned.clear();
 }
 
 uint64_t begin_hang() {
-    State &all = state();
+    FaultTable &all = fault_table();
     const std::lock_guard guard(all.lock);
     return all.let_go;
 }
 
 void hang(uint64_t begun, const std::function<bool()> &released) {
-    State &all = state();
+    FaultTable &all = fault_table();
     while (!released()) {
         std::unique_lock guard(all.lock);
         if (all.let_go != begun) return;
@@ -126,21 +126,21 @@ void hang(uint64_t begun, const std::function<bool()> &released) {
 }
 
 void let_go() {
-    State &all = state();
+    FaultTable &all = fault_table();
     const std::lock_guard guard(all.lock);
     ++all.let_go;
     all.gone_on.notify_all();
 }
 
 void note_problem(const std::string &sentence) {
-    State &all = state();
+    FaultTable &all = fault_table();
     const std::lock_guard guard(all.lock);
     ++all.problem_count;
     if (all.problems.size() < 20) all.problems.push_back(sentence);
 }
 
 std::string problems(uint64_t &count) {
-    State &all = state();
+    FaultTable &all = fault_table();
     const std::lock_guard guard(all.lock);
     std::string text;
     for (const std::string &one : all.problems) text += one + "\n";
@@ -149,7 +149,7 @@ std::string problems(uint64_t &count) {
 }
 
 void forget_problems() {
-    State &all = state();
+    FaultTable &all = fault_table();
     const std::lock_guard guard(all.lock);
     all.problems.clear();
     all.problem_count = 0;

@@ -19,15 +19,13 @@
 namespace fake_gpu {
 namespace {
 
-namespace reduce = mdist::reduce;
-
 void move(char *to, const char *from, std::size_t bytes) {
     if (to != from) std::memcpy(to, from, bytes);
 }
 
 /// A reduction with copies of its arrays of addresses, made when the stream was given the reduction.
 struct KeptReduction {
-    reduce::Operation operation;
+    mdist::reduce::Operation operation;
     std::vector<const void *> sources;
     std::vector<void *> destinations;
     std::size_t elements;
@@ -46,9 +44,9 @@ int run_reduction(int32_t device, const KeptReduction &kept) {
         destinations.push_back(for_kernel(device, destination, bytes));
         if (destinations.back() == nullptr) return kIllegalAddress;
     }
-    const reduce::FloatEnvironment environment;
-    reduce::reduce(kept.operation, sources.data(), sources.size(), destinations.data(), destinations.size(),
-                   kept.elements);
+    const mdist::reduce::FloatEnvironment environment;
+    mdist::reduce::reduce(kept.operation, sources.data(), sources.size(), destinations.data(), destinations.size(),
+                          kept.elements);
     return kOk;
 }
 
@@ -69,9 +67,9 @@ double load_as_double(int32_t dtype, const char *data, uint64_t index) {
         case MDIST_FLOAT64:
             return load<double>(data, index);
         case MDIST_FLOAT16:
-            return reduce::half_to_double(load<uint16_t>(data, index));
+            return mdist::reduce::half_to_double(load<uint16_t>(data, index));
         case MDIST_BFLOAT16:
-            return reduce::bfloat16_to_double(load<uint16_t>(data, index));
+            return mdist::reduce::bfloat16_to_double(load<uint16_t>(data, index));
         default:
             return static_cast<double>(load<float>(data, index));
     }
@@ -83,9 +81,9 @@ void store_double(int32_t dtype, char *data, uint64_t index, double number) {
         case MDIST_FLOAT64:
             return store(data, index, number);
         case MDIST_FLOAT16:
-            return store(data, index, reduce::double_to_half(number));
+            return store(data, index, mdist::reduce::double_to_half(number));
         case MDIST_BFLOAT16:
-            return store(data, index, reduce::double_to_bfloat16(number));
+            return store(data, index, mdist::reduce::double_to_bfloat16(number));
         default:
             return store(data, index, static_cast<float>(number));
     }
@@ -136,7 +134,7 @@ Job reduce_job(int32_t device, const mdist_gpu_reduction *reductions, std::size_
     std::vector<KeptReduction> kept;
     for (std::size_t i = 0; i < count; ++i) {
         const mdist_gpu_reduction &one = reductions[i];
-        kept.push_back({{one.dtype, static_cast<reduce::Op>(one.op), one.divisor},
+        kept.push_back({{one.dtype, static_cast<mdist::reduce::Op>(one.op), one.divisor},
                         std::vector<const void *>(one.sources, one.sources + one.source_count),
                         std::vector<void *>(one.destinations, one.destinations + one.destination_count),
                         one.elements});
@@ -155,8 +153,8 @@ Job assign_job(int32_t device, int32_t dtype, int32_t assign, void *to, const vo
         char *destination = for_kernel(device, to, bytes);
         const char *source = for_kernel(device, from, bytes);
         if (destination == nullptr || source == nullptr) return kIllegalAddress;
-        const reduce::FloatEnvironment environment;
-        reduce::write_elements(dtype, assign, destination, source, elements);
+        const mdist::reduce::FloatEnvironment environment;
+        mdist::reduce::write_elements(dtype, assign, destination, source, elements);
         return kOk;
     };
 }
@@ -167,8 +165,8 @@ Job divide_job(int32_t device, int32_t dtype, void *to, uint64_t divisor, uint64
         if (bytes == 0) return kOk;
         char *destination = for_kernel(device, to, bytes);
         if (destination == nullptr) return kIllegalAddress;
-        const reduce::FloatEnvironment environment;
-        reduce::divide(dtype, destination, divisor, elements);
+        const mdist::reduce::FloatEnvironment environment;
+        mdist::reduce::divide(dtype, destination, divisor, elements);
         return kOk;
     };
 }
@@ -179,15 +177,15 @@ Job scale_job(int32_t device, int32_t dtype, void *to, double factor, uint64_t e
         if (bytes == 0) return kOk;
         char *destination = for_kernel(device, to, bytes);
         if (destination == nullptr) return kIllegalAddress;
-        const reduce::FloatEnvironment environment;
-        reduce::scale(dtype, destination, factor, elements);
+        const mdist::reduce::FloatEnvironment environment;
+        mdist::reduce::scale(dtype, destination, factor, elements);
         return kOk;
     };
 }
 
 Job squares_job(int32_t device, const mdist_gpu_squares *items, size_t count, void *room) {
     return [device, room, all = std::vector<mdist_gpu_squares>(items, items + count)] {
-        const reduce::FloatEnvironment environment;
+        const mdist::reduce::FloatEnvironment environment;
         char *const between = for_kernel(device, room, MDIST_GPU_SQUARES_ROOM);
         if (between == nullptr) return kIllegalAddress;
         std::memset(between, 0xCD, MDIST_GPU_SQUARES_ROOM);
@@ -196,7 +194,7 @@ Job squares_job(int32_t device, const mdist_gpu_squares *items, size_t count, vo
             const char *source = bytes == 0 ? nullptr : for_kernel(device, each.from, bytes);
             char *destination = for_kernel(device, each.sum, sizeof *each.sum);
             if (destination == nullptr || (bytes != 0 && source == nullptr)) return kIllegalAddress;
-            store(destination, 0, reduce::sum_of_squares(each.dtype, source, each.elements));
+            store(destination, 0, mdist::reduce::sum_of_squares(each.dtype, source, each.elements));
         }
         return kOk;
     };
@@ -209,7 +207,7 @@ Job cast_job(int32_t device, int32_t to_dtype, void *to, int32_t from_dtype, con
         char *destination = for_kernel(device, to, elements * mdist::dtype_size(to_dtype));
         const char *source = for_kernel(device, from, elements * mdist::dtype_size(from_dtype));
         if (destination == nullptr || source == nullptr) return kIllegalAddress;
-        const reduce::FloatEnvironment environment;
+        const mdist::reduce::FloatEnvironment environment;
         const bool wide = to_dtype == MDIST_FLOAT64 || from_dtype == MDIST_FLOAT64;
         for (uint64_t i = 0; i < elements; ++i)
             store_double(to_dtype, destination, i, times(load_as_double(from_dtype, source, i), factor, wide));

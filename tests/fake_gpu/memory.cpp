@@ -39,7 +39,7 @@ struct Block {
     std::size_t mapped;
 };
 
-struct State {
+struct MemoryTable {
     std::mutex lock;
     std::map<const char *, Block> blocks; // by first address
     std::deque<std::pair<char *, std::size_t>> released;
@@ -47,8 +47,8 @@ struct State {
     std::multimap<const char *, int32_t> copies; // under way, by first address of page-locked memory: their GPUs
 };
 
-State &state() {
-    static State &once = *new State;
+MemoryTable &memory_table() {
+    static MemoryTable &once = *new MemoryTable;
     return once;
 }
 
@@ -56,12 +56,12 @@ std::size_t rounded(std::size_t bytes, std::size_t to) {
     return (bytes + to - 1) / to * to;
 }
 
-bool has_room(State &all, int32_t device, std::size_t bytes) {
+bool has_room(MemoryTable &all, int32_t device, std::size_t bytes) {
     return bytes <= (options().memory_mb << 20) - all.used[device];
 }
 
 /// Returns the block that contains an address, or ends right before it.
-const std::pair<const char *const, Block> *block_of(const State &all, const void *address) {
+const std::pair<const char *const, Block> *block_of(const MemoryTable &all, const void *address) {
     auto next = all.blocks.upper_bound(static_cast<const char *>(address));
     if (next == all.blocks.begin()) return nullptr;
     --next;
@@ -69,7 +69,7 @@ const std::pair<const char *const, Block> *block_of(const State &all, const void
     return offset <= next->second.bytes ? &*next : nullptr;
 }
 
-bool was_released(const State &all, const void *address) {
+bool was_released(const MemoryTable &all, const void *address) {
     return std::any_of(all.released.begin(), all.released.end(),
                        [&](const auto &one) { return address >= one.first && address < one.first + one.second; });
 }
@@ -93,7 +93,7 @@ void mark_undefined(char *data, std::size_t bytes) {
 }
 
 /// Keeps the block's addresses inaccessible for a while, so that a later use of one crashes.
-void retire(State &all, const Block &block) {
+void retire(MemoryTable &all, const Block &block) {
     mmap(block.mapping, block.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     all.released.emplace_back(block.mapping, block.mapped);
     if (all.released.size() <= kKept) return;
@@ -128,7 +128,7 @@ char *make_block(Block &block, std::size_t bytes) {
 int add_block(Sort sort, int32_t device, std::size_t bytes, void **memory) {
     *memory = nullptr;
     if (bytes == 0) return kOk;
-    State &all = state();
+    MemoryTable &all = memory_table();
     const std::lock_guard guard(all.lock);
     if (device >= 0 && !has_room(all, device, bytes)) return kOutOfMemory;
     Block block{sort, device, 0, 0, nullptr, 0};
@@ -143,7 +143,7 @@ int add_block(Sort sort, int32_t device, std::size_t bytes, void **memory) {
 
 int remove_block(Sort sort, int32_t device, void *memory) {
     if (memory == nullptr) return kOk;
-    State &all = state();
+    MemoryTable &all = memory_table();
     const std::lock_guard guard(all.lock);
     const auto found = all.blocks.find(static_cast<const char *>(memory));
     if (found == all.blocks.end() || found->second.sort != sort || found->second.device != device) {
@@ -169,7 +169,7 @@ bool may_reach(int32_t device, const Block &block) {
 }
 
 char *resolve(const void *address, std::size_t bytes, int32_t device, bool kernel) {
-    State &all = state();
+    MemoryTable &all = memory_table();
     const std::lock_guard guard(all.lock);
     const auto *found = block_of(all, address);
     char *plain = const_cast<char *>(static_cast<const char *>(address));
@@ -205,7 +205,7 @@ int release_pinned(void *memory) {
 int reserve(int32_t device, std::size_t bytes, void **base) {
     *base = nullptr;
     if (bytes == 0 || bytes % kGranularity != 0) return kInvalidValue;
-    State &all = state();
+    MemoryTable &all = memory_table();
     const std::lock_guard guard(all.lock);
     Block block{Sort::kReservation, device, 0, 0, nullptr, 0};
     if (!map_block(block, bytes)) return kOutOfMemory;
@@ -215,7 +215,7 @@ int reserve(int32_t device, std::size_t bytes, void **base) {
 }
 
 int commit(int32_t device, void *begin, std::size_t bytes) {
-    State &all = state();
+    MemoryTable &all = memory_table();
     const std::lock_guard guard(all.lock);
     const auto *found = block_of(all, begin);
     if (found == nullptr || found->second.sort != Sort::kReservation || found->second.device != device)
@@ -235,7 +235,7 @@ int commit(int32_t device, void *begin, std::size_t bytes) {
 }
 
 int unreserve(int32_t device, void *base, std::size_t, std::size_t committed) {
-    State &all = state();
+    MemoryTable &all = memory_table();
     const std::lock_guard guard(all.lock);
     const auto found = all.blocks.find(static_cast<const char *>(base));
     if (found == all.blocks.end() || found->second.sort != Sort::kReservation || found->second.device != device ||
@@ -249,7 +249,7 @@ int unreserve(int32_t device, void *base, std::size_t, std::size_t committed) {
 }
 
 int memory_kind(const void *address, int32_t *kind, int32_t *device) {
-    State &all = state();
+    MemoryTable &all = memory_table();
     const std::lock_guard guard(all.lock);
     const auto *found = block_of(all, address);
     *device = found != nullptr && found->second.device >= 0 ? found->second.device : -1;
@@ -262,7 +262,7 @@ int memory_kind(const void *address, int32_t *kind, int32_t *device) {
 }
 
 int memory_info(int32_t device, uint64_t *free_bytes, uint64_t *total_bytes) {
-    State &all = state();
+    MemoryTable &all = memory_table();
     const std::lock_guard guard(all.lock);
     *total_bytes = options().memory_mb << 20;
     *free_bytes = *total_bytes - all.used[device];
@@ -277,12 +277,12 @@ char *for_copy(const void *address, std::size_t bytes) {
 }
 
 std::shared_ptr<void> use_pinned(int32_t device, const void *address) {
-    State &all = state();
+    MemoryTable &all = memory_table();
     const std::lock_guard guard(all.lock);
     const auto *found = block_of(all, address);
     if (found == nullptr || found->second.sort != Sort::kPinned) return nullptr;
     const auto use = all.copies.emplace(found->first, device);
-    return std::shared_ptr<void>(&all, [use](State *state) {
+    return std::shared_ptr<void>(&all, [use](MemoryTable *state) {
         const std::lock_guard end(state->lock);
         state->copies.erase(use);
     });
@@ -291,7 +291,7 @@ std::shared_ptr<void> use_pinned(int32_t device, const void *address) {
 void check_unused(const void *memory) {
     std::vector<int32_t> devices;
     {
-        State &all = state();
+        MemoryTable &all = memory_table();
         const std::lock_guard guard(all.lock);
         const auto [begin, end] = all.copies.equal_range(static_cast<const char *>(memory));
         for (auto each = begin; each != end; ++each) devices.push_back(each->second);
@@ -301,7 +301,7 @@ void check_unused(const void *memory) {
 }
 
 LiveMemory live_memory() {
-    State &all = state();
+    MemoryTable &all = memory_table();
     const std::lock_guard guard(all.lock);
     LiveMemory live{};
     for (const auto &[begin, block] : all.blocks) {

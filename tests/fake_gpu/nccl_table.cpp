@@ -23,13 +23,13 @@ namespace {
 
 using Pointer = std::shared_ptr<Communicator>;
 
-struct State {
+struct CommunicatorTable {
     std::mutex lock;
     std::map<const mdist_gpu_comm *, std::unique_ptr<mdist_gpu_comm>> comms;
 };
 
-State &state() {
-    static State &once = *new State;
+CommunicatorTable &communicator_table() {
+    static CommunicatorTable &once = *new CommunicatorTable;
     return once;
 }
 
@@ -50,7 +50,7 @@ struct Group {
 thread_local Group *group = nullptr;
 
 Pointer find(const mdist_gpu_comm *comm) {
-    State &all = state();
+    CommunicatorTable &all = communicator_table();
     const std::lock_guard guard(all.lock);
     const auto found = all.comms.find(comm);
     if (found != all.comms.end()) return found->second->communicator;
@@ -60,7 +60,7 @@ Pointer find(const mdist_gpu_comm *comm) {
 
 Pointer remove(const mdist_gpu_comm *comm) {
     Pointer found = find(comm);
-    State &all = state();
+    CommunicatorTable &all = communicator_table();
     const std::lock_guard guard(all.lock);
     all.comms.erase(comm);
     return found;
@@ -146,7 +146,7 @@ int init(mdist_gpu_comm **comm, int32_t device, int32_t ranks, int32_t rank,
     auto made = std::make_unique<mdist_gpu_comm>();
     made->communicator = std::make_shared<Communicator>(device, ranks, rank, std::move(membership));
     *comm = made.get();
-    State &all = state();
+    CommunicatorTable &all = communicator_table();
     const std::lock_guard guard(all.lock);
     all.comms.emplace(made.get(), std::move(made));
     return kNcclInProgress;
@@ -286,7 +286,7 @@ const mdist_nccl_api *nccl_table(const char **reason) {
 }
 
 uint64_t live_comms() {
-    State &all = state();
+    CommunicatorTable &all = communicator_table();
     const std::lock_guard guard(all.lock);
     return all.comms.size();
 }

@@ -17,8 +17,6 @@
 namespace fake_gpu {
 namespace {
 
-namespace reduce = mdist::reduce;
-
 /// Waits for a condition. Returns false if the communicator is aborted first.
 template <typename Condition>
 bool await(const NcclSide &side, const Condition &condition) {
@@ -59,15 +57,15 @@ Outcome phase(NcclSide &side, const CallHeader &call, const char *given, std::si
 /// Adds the slots one after another, and rounds each time. The chunk decides which rank is first. So the order differs
 /// from the library's.
 void reduce_slots(const NcclSide &side, const CallHeader &call, uint64_t first, uint64_t elements, char *to) {
-    const reduce::FloatEnvironment environment;
-    const reduce::Operation operation = {call.dtype, static_cast<reduce::Op>(call.op), 1};
+    const mdist::reduce::FloatEnvironment environment;
+    const mdist::reduce::Operation operation = {call.dtype, static_cast<mdist::reduce::Op>(call.op), 1};
     const auto ranks = static_cast<uint64_t>(side.ranks);
     const auto slot = [&](uint64_t i) { return side.shared.slots[(first + i) % ranks].data; };
     void *const destination = to;
     std::memmove(to, slot(0), elements * mdist::dtype_size(call.dtype));
     for (uint64_t i = 1; i < ranks; ++i) {
         const void *const sources[] = {to, slot(i)};
-        reduce::reduce(operation, sources, 2, &destination, 1, elements);
+        mdist::reduce::reduce(operation, sources, 2, &destination, 1, elements);
     }
 }
 

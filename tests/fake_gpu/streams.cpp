@@ -41,27 +41,27 @@ struct mdist_gpu_stream {
 namespace fake_gpu {
 namespace {
 
-using Shared = std::shared_ptr<mdist_gpu_stream>;
+using StreamPointer = std::shared_ptr<mdist_gpu_stream>;
 
-struct State {
+struct StreamTable {
     std::mutex lock;
     std::condition_variable job_ended;
-    std::map<int32_t, uint64_t> running;                    // number of jobs, by GPU
-    std::map<int32_t, int> errors;                          // by GPU that has failed
-    std::map<const mdist_gpu_stream *, Shared> streams;     // those that have a handle
-    std::vector<std::weak_ptr<mdist_gpu_stream>> destroyed; // they may still be running jobs
+    std::map<int32_t, uint64_t> running;                       // number of jobs, by GPU
+    std::map<int32_t, int> errors;                             // by GPU that has failed
+    std::map<const mdist_gpu_stream *, StreamPointer> streams; // those that have a handle
+    std::vector<std::weak_ptr<mdist_gpu_stream>> destroyed;    // they may still be running jobs
     uint64_t made = 0;
     uint64_t graphs = 0;
     std::mt19937_64 orders{options().seed}; // of the graphs' branches
 };
 
-State &state() {
-    static State &once = *new State;
+StreamTable &stream_table() {
+    static StreamTable &once = *new StreamTable;
     return once;
 }
 
-Shared find(int32_t device, const mdist_gpu_stream *stream) {
-    State &all = state();
+StreamPointer find(int32_t device, const mdist_gpu_stream *stream) {
+    StreamTable &all = stream_table();
     const std::lock_guard guard(all.lock);
     const auto found = all.streams.find(stream);
     if (found != all.streams.end() && found->second->device == device) return found->second;
@@ -88,7 +88,7 @@ int job_fault(int32_t device) {
 
 /// Returns false if the GPU has failed.
 bool begin_job(int32_t device) {
-    State &all = state();
+    StreamTable &all = stream_table();
     const std::lock_guard guard(all.lock);
     if (all.errors.count(device) != 0) return false;
     ++all.running[device];
@@ -96,7 +96,7 @@ bool begin_job(int32_t device) {
 }
 
 void end_job(int32_t device) {
-    State &all = state();
+    StreamTable &all = stream_table();
     const std::lock_guard guard(all.lock);
     --all.running[device];
     all.job_ended.notify_all();
@@ -113,7 +113,7 @@ void do_entry(mdist_gpu_stream &stream, const mdist_gpu_stream::Entry &entry) {
     end_job(stream.device);
 }
 
-void work(const Shared &stream) {
+void work(const StreamPointer &stream) {
     std::unique_lock guard(stream->lock);
     for (;;) {
         stream->changed.wait(guard, [&] { return !stream->entries.empty() || stream->last; });
@@ -131,7 +131,7 @@ void work(const Shared &stream) {
 }
 
 int give(int32_t device, mdist_gpu_stream *handle, mdist_gpu_stream::Entry entry) {
-    const Shared stream = find(device, handle);
+    const StreamPointer stream = find(device, handle);
     if (stream == nullptr) return kInvalidHandle;
     const std::lock_guard guard(stream->lock);
     stream->entries.push_back(std::move(entry));
@@ -140,13 +140,13 @@ int give(int32_t device, mdist_gpu_stream *handle, mdist_gpu_stream::Entry entry
     return kOk;
 }
 
-std::shared_ptr<Capture> capture_of(const Shared &stream) {
+std::shared_ptr<Capture> capture_of(const StreamPointer &stream) {
     const std::lock_guard guard(stream->lock);
     return stream->capture;
 }
 
 /// Makes the stream wait for an event of a capture.
-int join(const Shared &stream, const Mark &mark) {
+int join(const StreamPointer &stream, const Mark &mark) {
     {
         const std::lock_guard guard(stream->lock);
         if (mark.capture->ended()) return kCapturedEvent;
@@ -171,14 +171,14 @@ void wait_until_done(mdist_gpu_stream &stream) {
 } // namespace
 
 int device_error(int32_t device) {
-    State &all = state();
+    StreamTable &all = stream_table();
     const std::lock_guard guard(all.lock);
     const auto found = all.errors.find(device);
     return found == all.errors.end() ? kOk : found->second;
 }
 
 int reported_error(int32_t device) {
-    State &all = state();
+    StreamTable &all = stream_table();
     std::unique_lock guard(all.lock);
     const auto found = all.errors.find(device);
     if (found == all.errors.end()) return kOk;
@@ -188,20 +188,20 @@ int reported_error(int32_t device) {
 }
 
 void fail_device(int32_t device, int error) {
-    State &all = state();
+    StreamTable &all = stream_table();
     const std::lock_guard guard(all.lock);
     all.errors.emplace(device, error);
 }
 
 void mend_devices() {
-    State &all = state();
+    StreamTable &all = stream_table();
     const std::lock_guard guard(all.lock);
     all.errors.clear();
 }
 
 int stream_create(int32_t device, mdist_gpu_stream **stream) {
     const auto made = std::make_shared<mdist_gpu_stream>();
-    State &all = state();
+    StreamTable &all = stream_table();
     const std::lock_guard guard(all.lock);
     made->device = device;
     made->delays.seed(options().seed * 1000 + all.made++);
@@ -213,9 +213,9 @@ int stream_create(int32_t device, mdist_gpu_stream **stream) {
 }
 
 int stream_destroy(int32_t device, mdist_gpu_stream *handle) {
-    const Shared stream = find(device, handle);
+    const StreamPointer stream = find(device, handle);
     if (stream == nullptr) return kInvalidHandle;
-    State &all = state();
+    StreamTable &all = stream_table();
     const std::lock_guard guard(all.lock);
     all.streams.erase(handle);
     std::erase_if(all.destroyed, [](const auto &one) { return one.expired(); });
@@ -227,7 +227,7 @@ int stream_destroy(int32_t device, mdist_gpu_stream *handle) {
 }
 
 int stream_query(int32_t device, mdist_gpu_stream *handle) {
-    const Shared stream = find(device, handle);
+    const StreamPointer stream = find(device, handle);
     if (stream == nullptr) return kInvalidHandle;
     const bool done = is_done(*stream); // before the error: a query that finds the stream done also reports a failure
     if (const int error = reported_error(device)) return error;
@@ -240,32 +240,32 @@ int push(int32_t device, mdist_gpu_stream *stream, Job job) {
 }
 
 int push_made(int32_t device, mdist_gpu_stream *handle, JobMaker make) {
-    const Shared stream = find(device, handle);
+    const StreamPointer stream = find(device, handle);
     if (stream == nullptr) return kInvalidHandle;
     if (const auto capture = capture_of(stream)) return capture->add(handle, std::move(make)), kOk;
     return give(device, handle, {make(), false, nullptr});
 }
 
 void wait_for_stream(int32_t device, mdist_gpu_stream *handle) {
-    if (const Shared stream = find(device, handle)) wait_until_done(*stream);
+    if (const StreamPointer stream = find(device, handle)) wait_until_done(*stream);
 }
 
 void wait_for_streams(int32_t device) {
-    std::vector<Shared> streams;
+    std::vector<StreamPointer> streams;
     {
-        State &all = state();
+        StreamTable &all = stream_table();
         const std::lock_guard guard(all.lock);
         for (const auto &[handle, stream] : all.streams) streams.push_back(stream);
         for (const auto &one : all.destroyed)
-            if (const Shared stream = one.lock()) streams.push_back(stream);
+            if (const StreamPointer stream = one.lock()) streams.push_back(stream);
     }
-    for (const Shared &stream : streams)
+    for (const StreamPointer &stream : streams)
         if (stream->device == device) wait_until_done(*stream);
 }
 
 int stream_wait(int32_t device, mdist_gpu_stream *handle, mdist_gpu_event *event) {
     const std::shared_ptr<Mark> mark = mark_of(event);
-    const Shared stream = find(device, handle);
+    const StreamPointer stream = find(device, handle);
     if (mark == nullptr || stream == nullptr) return kInvalidHandle;
     if (mark->capture != nullptr) return join(stream, *mark);
     if (const auto capture = capture_of(stream)) return capture->spoil(kCaptureIsolation);
@@ -273,7 +273,7 @@ int stream_wait(int32_t device, mdist_gpu_stream *handle, mdist_gpu_event *event
 }
 
 int event_record(int32_t device, mdist_gpu_event *event, mdist_gpu_stream *handle) {
-    const Shared stream = find(device, handle);
+    const StreamPointer stream = find(device, handle);
     if (stream == nullptr) return kInvalidHandle;
     const auto capture = capture_of(stream);
     const std::shared_ptr<Mark> mark = new_mark(device, event, capture, handle);
@@ -283,7 +283,7 @@ int event_record(int32_t device, mdist_gpu_event *event, mdist_gpu_stream *handl
 }
 
 int capture_begin(int32_t device, mdist_gpu_stream *handle) {
-    const Shared stream = find(device, handle);
+    const StreamPointer stream = find(device, handle);
     if (stream == nullptr) return kInvalidHandle;
     const std::lock_guard guard(stream->lock);
     if (stream->capture != nullptr) return kInvalidValue;
@@ -292,11 +292,11 @@ int capture_begin(int32_t device, mdist_gpu_stream *handle) {
 }
 
 int capture_end(int32_t device, mdist_gpu_stream *handle, void **graph) {
-    const Shared origin = find(device, handle);
+    const StreamPointer origin = find(device, handle);
     const auto capture = origin == nullptr ? nullptr : capture_of(origin);
     if (capture == nullptr) return kInvalidHandle;
     const int error = capture->end(handle);
-    State &all = state();
+    StreamTable &all = stream_table();
     const std::lock_guard guard(all.lock);
     for (const auto &[key, stream] : all.streams) {
         const std::lock_guard stream_guard(stream->lock);
@@ -311,7 +311,7 @@ int capture_end(int32_t device, mdist_gpu_stream *handle, void **graph) {
 int graph_launch(int32_t device, void *graph, mdist_gpu_stream *stream) {
     std::vector<JobMaker> jobs;
     {
-        State &all = state();
+        StreamTable &all = stream_table();
         const std::lock_guard guard(all.lock);
         jobs = some_order(*static_cast<const Graph *>(graph), all.orders);
     }
@@ -323,20 +323,20 @@ int graph_launch(int32_t device, void *graph, mdist_gpu_stream *stream) {
 
 int graph_destroy(void *graph) {
     delete static_cast<Graph *>(graph);
-    State &all = state();
+    StreamTable &all = stream_table();
     const std::lock_guard guard(all.lock);
     --all.graphs;
     return kOk;
 }
 
 uint64_t live_graphs() {
-    State &all = state();
+    StreamTable &all = stream_table();
     const std::lock_guard guard(all.lock);
     return all.graphs;
 }
 
 uint64_t live_streams() {
-    State &all = state();
+    StreamTable &all = stream_table();
     const std::lock_guard guard(all.lock);
     return all.streams.size();
 }
