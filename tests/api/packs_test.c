@@ -167,7 +167,7 @@ static void one_device_reduces_to_the_same_bits(void **state) {
     (void)state;
     for (uint32_t replicas = 1; replicas <= MOST; ++replicas)
         for (uint32_t device = 0; device < replicas; ++device) {
-            char name[16];
+            char name[32];
             snprintf(name, sizeof name, device % 2 == 0 ? "cpu:%u" : "/device:CPU:%u", (unsigned)device);
             mdist_strategy_t *strategy = strategy_with(replicas, "cross_device_ops", "one_device",
                                                        device == 0 ? NULL : "reduce_to_device", name);

@@ -14,7 +14,7 @@ RUN = Path(__file__).resolve().parent / "run"
 LOAD = RUN.with_name("load")
 REPLAY = """#!/usr/bin/env python3
 import os, sys
-corpus, count, seed, first = sys.argv[1], *map(int, sys.argv[2:5])
+count, seed, first = map(int, sys.argv[3:6])
 slow = False
 for number in range(first, first + count):
     if number == 120000:
@@ -30,7 +30,7 @@ sys.exit(1 if slow else 0)
 class Campaigns(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
-        program = Path(self.folder.name, "tests/fuzz/made_up_replay")
+        program = Path(self.folder.name, "tests/fuzz/replay")
         program.parent.mkdir(parents=True)
         program.write_text(REPLAY)
         program.chmod(0o755)
@@ -93,7 +93,7 @@ class Campaigns(unittest.TestCase):
         self.assertRegex(result.stdout, r"repeat it with: MDIST_TEST_SEED=6 meson test ")
 
     def test_what_is_not_there_is_told(self):
-        for name, words in (("fuzz:nothing", "build it first"), ("soup", "no campaign is called soup")):
+        for name, words in (("sim:regroup", "build it first"), ("soup", "no campaign is called soup")):
             result = self.run_campaign(name, "--count", "1")
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(words, result.stderr)

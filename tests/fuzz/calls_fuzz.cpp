@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
+#include "target.h"
 
 namespace {
 
@@ -320,7 +320,7 @@ void bracket(Input &input, Pool &pool) {
 
 } // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+FUZZ_TARGET(calls) {
     Input input = {data, size};
     Pool pool;
     mdist_config_t *config = nullptr;

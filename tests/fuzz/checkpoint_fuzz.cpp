@@ -10,11 +10,10 @@
 
 #include "checkpoint/folder.h"
 #include "checkpoint/safetensors.h"
+#include "target.h"
 #include "util/failure.h"
 
 using namespace mdist;
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
 
 namespace {
 
@@ -64,7 +63,7 @@ void read_file(std::string_view file) {
 
 } // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+FUZZ_TARGET(checkpoint) {
     const std::string_view input(reinterpret_cast<const char *>(data), size);
     try {
         if (input.starts_with('{'))

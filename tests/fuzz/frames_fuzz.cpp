@@ -19,11 +19,10 @@
 #include "comm/call/operation_header.h"
 #include "membership/frame.h"
 #include "membership/handshake.h"
+#include "target.h"
 #include "util/failure.h"
 
 using namespace mdist;
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
 
 namespace {
 
@@ -134,7 +133,7 @@ void read_headers(std::string_view bytes) {
 
 } // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+FUZZ_TARGET(frames) {
     if (size == 0) return 0;
     const std::string_view rest(reinterpret_cast<const char *>(data) + 1, size - 1);
     switch (data[0] % 3) {

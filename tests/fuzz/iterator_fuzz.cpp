@@ -13,11 +13,10 @@
 #include "data/iterator.h"
 #include "data/sources.h"
 #include "data/transforms.h"
+#include "target.h"
 #include "util/failure.h"
 
 using namespace mdist;
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
 
 namespace {
 
@@ -82,7 +81,7 @@ void restore(std::string_view bytes) {
 
 } // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+FUZZ_TARGET(iterator) {
     const std::string_view input(reinterpret_cast<const char *>(data), size);
     read(input);
     restore(input.substr(0, 4096));

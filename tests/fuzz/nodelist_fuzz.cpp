@@ -8,11 +8,10 @@
 #include <string>
 
 #include "cluster/nodelist.h"
+#include "target.h"
 #include "util/failure.h"
 
 using namespace mdist;
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
 
 namespace {
 
@@ -35,7 +34,7 @@ void try_to(Expand expand) {
 
 } // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+FUZZ_TARGET(nodelist) {
     const std::string_view list(reinterpret_cast<const char *>(data), size);
     try_to([&] {
         const auto hosts = expand_nodelist(list);

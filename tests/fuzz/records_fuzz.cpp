@@ -14,11 +14,10 @@
 #include <vector>
 
 #include "data/files/records.h"
+#include "target.h"
 #include "util/failure.h"
 
 using namespace mdist;
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
 
 namespace {
 
@@ -108,7 +107,7 @@ void read_all(Records &records, const RecordFormat &format, std::size_t most_byt
 
 } // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+FUZZ_TARGET(records) {
     if (size < 2 || size > 1 << 16) return 0;
     const RecordFormat format = chosen(data[0], data[1]);
     const bool packed = format.compression != MDIST_COMPRESSION_NONE;

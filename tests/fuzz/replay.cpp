@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replay: runs a fuzz target without a fuzzing compiler. It runs the files of a corpus, then mutations of them that a
-// seed determines. Linked with one target.
+// Replay: runs fuzz targets without a fuzzing compiler. It runs the files of a corpus, then mutations of them that a
+// seed determines.
 //
-//   replay CORPUS MUTATIONS [SEED [FIRST]]   runs MUTATIONS mutations of the files in CORPUS, from number FIRST
-//   replay CORPUS --dump SEED NUMBER         writes one mutation to stdout, to inspect it or add it to the corpus
+//   replay TARGET CORPUS MUTATIONS [SEED [FIRST]]   runs MUTATIONS mutations of the files in CORPUS, from number FIRST
+//   replay TARGET CORPUS --dump SEED NUMBER         writes one mutation to stdout, to inspect it or add it to the corpus
 //
 // The default of SEED is MDIST_TEST_SEED, or 1. A crash prints the seed and number of its input. The run fails if an input
 // takes kMost times as much of the processor as a fixed piece of work. The slowest known input needs far less.
@@ -24,10 +24,11 @@
 #include <vector>
 
 #include "../support/random.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
+#include "target.h"
 
 namespace {
+
+mdist::test::FuzzTarget *target = nullptr;
 
 // The slowest known input is a compressed one. It takes as long as the fixed piece of work, and 20 times as long with
 // sanitizers, which do not slow that down.
@@ -173,7 +174,7 @@ bool run(const std::string &input) {
     // A copy of the exact size lets AddressSanitizer detect a read past the end.
     std::vector<std::uint8_t> bytes(input.begin(), input.end());
     double start = processor_seconds();
-    LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+    target(bytes.data(), bytes.size());
     double seconds = processor_seconds() - start;
     slowest = std::max(slowest, seconds);
     if (seconds < 0.1) return true;
@@ -191,7 +192,7 @@ void tell_input(int number) {
     raise(ignored >= 0 ? number : SIGABRT);
 }
 
-int replay(const std::vector<std::string> &corpus, std::uint64_t mutations, std::uint64_t seed, std::uint64_t first) {
+int run_all(const std::vector<std::string> &corpus, std::uint64_t mutations, std::uint64_t seed, std::uint64_t first) {
     // A test that hangs gets SIGTERM.
     for (int number : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTERM}) signal(number, tell_input);
     bool fine = true;
@@ -211,13 +212,14 @@ int replay(const std::vector<std::string> &corpus, std::uint64_t mutations, std:
 
 } // namespace
 
-int main(int argc, char **argv) {
-    if (argc < 3) return std::fprintf(stderr, "usage: %s CORPUS MUTATIONS [SEED [FIRST]]\n", argv[0]), 2;
+int mdist::test::replay(FuzzTarget *its_target, int argc, char **argv) {
+    target = its_target;
+    if (argc < 3) return std::fprintf(stderr, "usage: replay %s CORPUS MUTATIONS [SEED [FIRST]]\n", argv[0]), 2;
     std::vector<std::string> corpus = read_corpus(argv[1]);
     if (corpus.empty()) return std::fprintf(stderr, "%s: no files in %s\n", argv[0], argv[1]), 2;
     auto number = [&](int i) -> std::uint64_t { return i < argc ? std::strtoull(argv[i], nullptr, 10) : 0; };
     const std::uint64_t seed = argc > 3 ? number(3) : test_seed(1);
-    if (std::string_view(argv[2]) != "--dump") return replay(corpus, number(2), seed, number(4));
+    if (std::string_view(argv[2]) != "--dump") return run_all(corpus, number(2), seed, number(4));
     std::string input = mutated(corpus, seed, number(4));
     return std::fwrite(input.data(), 1, input.size(), stdout) == input.size() ? 0 : 1;
 }

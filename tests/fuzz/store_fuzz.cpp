@@ -11,11 +11,10 @@
 
 #include "membership/secret.h"
 #include "membership/store.h"
+#include "target.h"
 #include "util/log.h"
 
 using namespace mdist;
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
 
 namespace {
 
@@ -58,7 +57,7 @@ void give(Store &store, const Nowhere &world, ConnectionId visitor, std::string_
 
 } // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+FUZZ_TARGET(store) {
     log::set_level(MDIST_LOG_OFF);
     const bool keyed = secrets_are_built();
     Nowhere world;

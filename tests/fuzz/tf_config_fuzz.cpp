@@ -9,11 +9,10 @@
 #include "cluster/config_cluster.h"
 #include "cluster/explain.h"
 #include "cluster/tf_config.h"
+#include "target.h"
 #include "util/failure.h"
 
 using namespace mdist;
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
 
 namespace {
 
@@ -50,7 +49,7 @@ void put_into_a_config(const Cluster &cluster) {
 
 } // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+FUZZ_TARGET(tf_config) {
     Cluster cluster;
     try {
         cluster = parse_tf_config({reinterpret_cast<const char *>(data), size}, "in");

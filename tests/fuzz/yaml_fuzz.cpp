@@ -7,11 +7,10 @@
 #include <cstdlib>
 
 #include "cluster/config.h"
+#include "target.h"
 #include "util/failure.h"
 
 using namespace mdist;
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
 
 namespace {
 
@@ -48,7 +47,7 @@ void read_every_key(const Config &config) {
 
 } // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+FUZZ_TARGET(yaml) {
     Config config;
     config.set("communication.timeout", "7s", "in:before");
     const Config before = config;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "checks.h"
+#include "subject.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
@@ -162,7 +163,7 @@ class Bandwidth {
 } // namespace
 } // namespace mdist::gpu_test
 
-int main(int argc, char **argv) {
+SUBJECT(bandwidth) {
     using namespace mdist::gpu_test;
     Checks checks;
     const Gpu gpu(checks);

@@ -8,6 +8,7 @@
 #include "checks.h"
 #include "comm/device/nccl_start.h"
 #include "strategy/job/call_functions.h"
+#include "subject.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -143,6 +144,6 @@ int run(std::size_t most) {
 } // namespace
 } // namespace mdist::gpu_test
 
-int main(int argc, char **argv) {
+SUBJECT(collectives) {
     return mdist::gpu_test::run(mdist::gpu_test::option(argc, argv, "--most", 0));
 }

@@ -16,6 +16,7 @@
 #include "reduce/float_environment.h"
 #include "reduce/half.h"
 #include "reduce/reduce.h"
+#include "subject.h"
 
 namespace mdist::gpu_test {
 namespace {
@@ -241,7 +242,7 @@ void check_refusals(const Gpu &gpu) {
 } // namespace
 } // namespace mdist::gpu_test
 
-int main(int argc, char **argv) {
+SUBJECT(kernels) {
     using namespace mdist::gpu_test;
     const mdist::reduce::FloatEnvironment environment;
     Checks checks;

@@ -8,6 +8,7 @@
 
 #include "checks.h"
 #include "device/gpu/loader.h"
+#include "subject.h"
 #include "util/dtype.h"
 #include "util/text.h"
 
@@ -296,7 +297,7 @@ void check_nccl(const Gpu &gpu) {
 } // namespace
 } // namespace mdist::gpu_test
 
-int main(int argc, char **argv) {
+SUBJECT(lifecycle) {
     using namespace mdist::gpu_test;
     Checks checks;
     const Gpu gpu(checks);

@@ -11,6 +11,7 @@
 
 #include "device/gpu/loader.h"
 #include "strategy.h"
+#include "subject.h"
 #include "util/text.h"
 
 #include <unistd.h>
@@ -212,6 +213,6 @@ int run(int argc, char **argv) {
 } // namespace
 } // namespace mdist::gpu_test
 
-int main(int argc, char **argv) {
+SUBJECT(replicas) {
     return mdist::gpu_test::run(argc, argv);
 }

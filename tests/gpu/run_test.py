@@ -16,21 +16,21 @@ from time_limits import LONG_ENOUGH_S, PATIENCE_S, Late, try_longer  # noqa: E40
 
 RUN = pathlib.Path(__file__).with_name("run")
 PROGRAMS = {
-    "gpu_kernels": "echo 'ok first'; exec sleep 1000",
-    "gpu_lifecycle": "trap '' TERM; echo 'ok second'; kill -SEGV $$",
-    "gpu_bandwidth": "echo 'a word'; exit 1",
-    "gpu_collectives": "echo 'skip gpu there is none'; exit 77",
-    "gpu_step": "for i in 1 2 3 4 5 6; do echo \"ok $i\"; done",
-    "gpu_replicas": "echo 'ended with errors'; echo 'not ok third a reason'; exit 1",
-    "gpu_several": "echo 'skip several this machine has 1'; exit 78",
+    "module_checks kernels": "echo 'ok first'; exec sleep 1000",
+    "module_checks lifecycle": "trap '' TERM; echo 'ok second'; kill -SEGV $$",
+    "module_checks bandwidth": "echo 'a word'; exit 1",
+    "library_checks collectives": "echo 'skip gpu there is none'; exit 77",
+    "library_checks step": "for i in 1 2 3 4 5 6; do echo \"ok $i\"; done",
+    "library_checks replicas": "echo 'ended with errors'; echo 'not ok third a reason'; exit 1",
+    "library_checks several": "echo 'skip several this machine has 1'; exit 78",
 }
 WANTED = [
     "ok first",
-    "not ok tests/gpu/gpu_kernels was ended after 60 s; what it did next after the last line above hangs",
+    "not ok tests/gpu/module_checks kernels was ended after 60 s; what it did next after the last line above hangs",
     "ok second",
-    "not ok tests/gpu/gpu_lifecycle ended with status 139",
+    "not ok tests/gpu/module_checks lifecycle ended with status 139",
     "# a word",
-    "not ok tests/gpu/gpu_bandwidth ended with status 1 and named no failed check (its words are above)",
+    "not ok tests/gpu/module_checks bandwidth ended with status 1 and named no failed check (its words are above)",
     "skip gpu there is none",
     "ok 6",
     "not ok third a reason",
@@ -38,8 +38,8 @@ WANTED = [
     "skip tests/gpu/comm/gpu_several_workers it was not built: it needs the whole library",
 ]
 REQUIRED = [
-    "not ok tests/gpu/gpu_kernels made 1 checks of 104",
-    "not ok tests/gpu/gpu_collectives made 0 checks of 16",
+    "not ok tests/gpu/module_checks kernels made 1 checks of 104",
+    "not ok tests/gpu/library_checks collectives made 0 checks of 16",
     "not ok tests/gpu/comm/gpu_several_workers made 0 checks of 4",
 ]
 
@@ -56,7 +56,7 @@ TIMEOUT = """
 [[ $1 == -k && $2 == 5 && $3 -gt 0 ]] || exit 99
 shift 3
 case "$*" in
-*gpu_kernels*) status=124 ;;
+*"module_checks kernels"*) status=124 ;;
 *nvidia-smi*) status=137 ;;
 *) exec "$@" ;;
 esac
@@ -101,7 +101,7 @@ def problems(folder):
     write(folder / "nvidia-smi", SMI_HANGS)
     status, lines = lines_of(folder, MDIST_REQUIRE_GPU="1")
     yield from (f"it did not print: {line}" for line in REQUIRED if line not in lines)
-    yield from (f"it printed: {line}" for line in lines if "gpu_step made" in line or "gpu_several made" in line)
+    yield from (f"it printed: {line}" for line in lines if "library_checks step made" in line or "library_checks several made" in line)
     yield from problems_of_driver(lines, ENDED)
     yield from try_longer("a driver that cannot be ended", 1, lambda limit_s: list(problems_of_hang(folder, limit_s)))
 
@@ -126,9 +126,11 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "tests/gpu").mkdir(parents=True)
-        for program, body in {**PROGRAMS, "run": None}.items():
-            path = folder / "tests/gpu" / program
-            write(path, RUN.read_text() if body is None else body)
+        write(folder / "tests/gpu/run", RUN.read_text())
+        for program in {name.split()[0] for name in PROGRAMS}:
+            bodies = (f"if [[ $* == {name.split()[1]} ]]; then {body}; fi" for name, body in PROGRAMS.items()
+                      if name.startswith(program))
+            write(folder / "tests/gpu" / program, "\n".join(bodies))
         write(folder / "timeout", TIMEOUT)
         found = list(problems(folder))
     for problem in found:

@@ -10,6 +10,7 @@
 
 #include "device/gpu/loader.h"
 #include "strategy.h"
+#include "subject.h"
 #include "util/text.h"
 
 namespace mdist::gpu_test {
@@ -120,6 +121,6 @@ int run(int argc, char **argv) {
 } // namespace
 } // namespace mdist::gpu_test
 
-int main(int argc, char **argv) {
+SUBJECT(several) {
     return mdist::gpu_test::run(argc, argv);
 }

@@ -12,6 +12,7 @@
 #include <sched.h>
 
 #include "checks.h"
+#include "subject.h"
 #include "util/text.h"
 
 namespace mdist::gpu_test {
@@ -139,6 +140,6 @@ int run() {
 } // namespace
 } // namespace mdist::gpu_test
 
-int main() {
+SUBJECT(step) {
     return mdist::gpu_test::run();
 }

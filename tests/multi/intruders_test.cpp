@@ -3,6 +3,7 @@
 // disturbs it. Without a secret, it gets nothing into a job that has formed. The jobs use only the public API, and
 // every sum is checked.
 #include "intruder.h"
+#include "subject.h"
 #include "workers.h"
 
 #include "membership/address.h"
@@ -245,7 +246,7 @@ void nobody_enters_or_disturbs_a_job_with_a_secret(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(intruders) {
     log::set_level(MDIST_LOG_OFF);
     const CMUnitTest tests[] = {
         cmocka_unit_test(nothing_gets_into_a_formed_job_without_a_secret),

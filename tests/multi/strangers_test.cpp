@@ -9,6 +9,7 @@
 #include "membership/handshake.h"
 #include "membership/secret.h"
 #include "membership/store_service.h"
+#include "subject.h"
 #include "util/log.h"
 #include "util/payload.h"
 
@@ -224,7 +225,7 @@ void a_group_with_a_secret_forms_among_strangers(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(strangers) {
     log::set_level(MDIST_LOG_OFF);
     const CMUnitTest tests[] = {
         cmocka_unit_test(workers_of_another_version_or_byte_order_are_told_so),

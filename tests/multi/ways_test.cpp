@@ -4,6 +4,7 @@
 #include "comm/links/inproc.h"
 #include "comm/workers/perform.h"
 #include "comm/workers/quick.h"
+#include "subject.h"
 #include "workers.h"
 
 #include <map>
@@ -121,7 +122,7 @@ void all_ways_give_what_the_definition_says(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(ways) {
     const CMUnitTest tests[] = {cmocka_unit_test(all_ways_give_what_the_definition_says)};
     return cmocka_run_group_tests_name("multi/ways", tests, nullptr, nullptr);
 }

@@ -7,6 +7,7 @@
 #include "membership/member.h"
 #include "membership/store.h"
 #include "random.h"
+#include "subject.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -436,7 +437,7 @@ void one_of_many_that_falls_silent_is_known_to_all(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(membership) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(nobody_waits_for_ever_and_all_agree_whatever_happens),
         cmocka_unit_test(a_run_is_repeated_by_its_seed),

@@ -5,6 +5,7 @@
 #include "regroup_job.h"
 
 #include "random.h"
+#include "subject.h"
 #include "util/log.h"
 
 #include <algorithm>
@@ -222,7 +223,7 @@ void a_kill_at_every_message_loses_nothing(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(regroup) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(one_generation_at_a_time_and_no_commit_is_lost),
         cmocka_unit_test(a_run_is_repeated_by_its_seed),

@@ -8,6 +8,7 @@
 #include "comm/schedules/small_all_reduce.h"
 #include "comm/schedules/small_exchange.h"
 #include "strategy/job/call_functions.h"
+#include "subject.h"
 
 #include <optional>
 
@@ -235,7 +236,7 @@ void whatever_happens_nobody_gets_a_wrong_result_or_waits_for_one_that_is_gone(v
 
 } // namespace
 
-int main() {
+SUBJECT(schedules) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(whatever_happens_nobody_gets_a_wrong_result_or_waits_for_one_that_is_gone),
     };

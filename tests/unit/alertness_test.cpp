@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits that stay awake at first: only as often as it pays.
+#include "subject.h"
 #include "util/alertness.h"
 
 #include <setjmp.h>
@@ -135,7 +136,7 @@ void short_limits_say_nothing(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(alertness) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(waits_that_find_something_stay_awake),
         cmocka_unit_test(a_link_without_cores_to_spare_never_does),

@@ -5,6 +5,7 @@
 
 #include "cluster/resolve.h"
 #include "cluster_support.h"
+#include "subject.h"
 #include "util/text.h"
 
 using namespace mdist;
@@ -191,7 +192,7 @@ void a_derived_port_lies_in_its_range(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(cluster_launchers) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(mdist_launch),
         cmocka_unit_test(torchrun),

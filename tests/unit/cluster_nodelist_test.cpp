@@ -9,6 +9,7 @@
 
 #include "cluster_support.h"
 #include "random.h"
+#include "subject.h"
 #include "util/text.h"
 
 using namespace mdist;
@@ -206,7 +207,7 @@ void slurm_itself_says_the_same(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(cluster_nodelist) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_written_out),
         cmocka_unit_test(what_is_no_list_is_refused),

@@ -9,6 +9,7 @@
 #include "cluster/pmi_client.h"
 #include "cluster/settle_store.h"
 #include "cluster_support.h"
+#include "subject.h"
 #include "util/text.h"
 
 using namespace mdist;
@@ -149,7 +150,7 @@ void the_store_is_found_once_per_process(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(cluster_pmi) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(worker_0_puts_and_all_get),
         cmocka_unit_test(other_workers_do_not_put),

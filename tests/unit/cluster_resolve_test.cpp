@@ -4,6 +4,7 @@
 #include "cluster/resolve.h"
 
 #include "cluster_support.h"
+#include "subject.h"
 #include "util/text.h"
 
 using namespace mdist;
@@ -241,7 +242,7 @@ void what_is_not_built_is_refused_and_not_ignored(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(cluster_resolve) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(nothing_at_all_is_one_worker),
         cmocka_unit_test(a_worker_of_an_elastic_job_needs_no_rank),

@@ -3,6 +3,7 @@
 #include "cluster/cluster.h"
 
 #include "cluster_support.h"
+#include "subject.h"
 #include "util/text.h"
 
 using namespace mdist;
@@ -186,7 +187,7 @@ void a_union_with_gaps_keeps_indices(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(cluster) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_those_of_tensorflow),
         cmocka_unit_test(the_chief_is_the_chief_or_else_worker_0),

@@ -3,6 +3,7 @@
 #include "cluster/tf_config.h"
 
 #include "cluster_support.h"
+#include "subject.h"
 #include "util/text.h"
 
 using namespace mdist;
@@ -162,7 +163,7 @@ void size_and_depth_are_limited(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(cluster_tf_config) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_cluster_and_a_task),
         cmocka_unit_test(lists_may_be_objects_and_an_index_a_text),

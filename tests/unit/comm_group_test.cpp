@@ -4,6 +4,7 @@
 // address sanitizer.
 #include "comm_support.h"
 #include "strategy/job/call_functions.h"
+#include "subject.h"
 
 namespace {
 
@@ -235,7 +236,7 @@ void a_party_that_comes_again_after_giving_up_leaves_the_last_round_alone(void *
 
 } // namespace
 
-int main() {
+SUBJECT(comm_group) {
     mdist::log::set_level(MDIST_LOG_OFF);
     const CMUnitTest tests[] = {
         cmocka_unit_test(no_order_of_events_hangs_or_splits_a_group),

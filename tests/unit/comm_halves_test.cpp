@@ -2,6 +2,7 @@
 // Meetings whose parties do not wait: arriving, asking, taking an arrival back, and drawing work, in every order.
 #include "comm_support.h"
 #include "strategy/job/call_functions.h"
+#include "subject.h"
 
 namespace {
 
@@ -188,7 +189,7 @@ void an_arrival_may_be_taken_back_until_all_have_come(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(comm_halves) {
     mdist::log::set_level(MDIST_LOG_OFF);
     const CMUnitTest tests[] = {
         cmocka_unit_test(meetings_in_halves_are_meetings),

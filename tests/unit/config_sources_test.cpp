@@ -10,6 +10,7 @@
 
 #include "cluster/config.h"
 #include "config_support.h"
+#include "subject.h"
 #include "util/log.h"
 #include "util/yaml.h"
 
@@ -166,7 +167,7 @@ void unknown_variables_are_one_warning_each(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(config_sources) {
     const CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_file_is_loaded_with_its_path_as_origin, fresh_environment),
         cmocka_unit_test_setup(what_is_no_regular_file_is_refused_without_waiting, fresh_environment),

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "config_support.h"
+#include "subject.h"
 
 using namespace mdist;
 
@@ -135,7 +136,7 @@ void the_manual_names_every_other_variable(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(config) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_config_reads_as_its_defaults),
         cmocka_unit_test(yaml_values_are_read_by_type_and_remember_their_place),

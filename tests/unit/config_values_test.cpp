@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/config_values.h"
 #include "cluster/config_keys.h"
+#include "subject.h"
 
 #include "cluster/config.h"
 #include "cluster/devices.h"
@@ -173,7 +174,7 @@ void bad_bytes_are_shown_as_escapes(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(config_values) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(durations_are_read_to_the_nanosecond),
         cmocka_unit_test(durations_that_are_no_wait_are_refused),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which CPUs share their last cache, from files like those of the system. And what waits remember of what paid.
+#include "subject.h"
 #include "util/cpus.h"
 #include "util/account.h"
 
@@ -106,7 +107,7 @@ void a_loss_is_made_good_by_doing_without(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(cpus) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(the_last_cache_decides), cmocka_unit_test(lists_hold_single_numbers_and_ranges),
         cmocka_unit_test(what_the_system_does_not_say_is_no), cmocka_unit_test(a_loss_is_made_good_by_doing_without)};

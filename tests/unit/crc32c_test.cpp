@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CRC-32C: published values, and the fast way beside the plain one.
+#include "subject.h"
 #include "util/crc32c.h"
 
 #include <cstdint>
@@ -52,7 +53,7 @@ void instruction_and_tables_agree_at_every_length_and_place(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(crc32c) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(published_values_are_given),
         cmocka_unit_test(instruction_and_tables_agree_at_every_length_and_place),

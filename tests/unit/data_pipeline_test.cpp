@@ -3,6 +3,7 @@
 #include "data_support.h"
 
 #include "data/random.h"
+#include "subject.h"
 
 namespace {
 
@@ -244,7 +245,7 @@ void ten_thousand_pipelines_come_and_go(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(data_pipeline) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(random_pipelines_give_what_the_model_gives),
         cmocka_unit_test(a_repetition_of_nothing_ends_even_if_forever),

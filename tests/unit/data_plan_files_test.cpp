@@ -3,6 +3,7 @@
 #include "plan_support.h"
 
 #include "data/distribute/describe.h"
+#include "subject.h"
 
 namespace {
 
@@ -264,7 +265,7 @@ void a_pipeline_is_told_from_its_sources_on(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(data_plan_files) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(two_files_for_two_workers),
         cmocka_unit_test(workers_of_fewer_rows_end_with_steps_without),

@@ -2,6 +2,7 @@
 // Random pipelines in random layouts, against a plain model of what each replica gets: lists of numbers, and arithmetic
 // on positions. In the long tier ten thousand of them.
 #include "plan_support.h"
+#include "subject.h"
 
 namespace {
 
@@ -367,7 +368,7 @@ void every_row_goes_to_one_replica(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(data_plan_random) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(random_jobs_come_out_as_the_model_has_them),
         cmocka_unit_test(every_row_goes_to_one_replica),

@@ -3,6 +3,7 @@
 // for.
 #include "plan_support.h"
 #include "spans_support.h"
+#include "subject.h"
 
 namespace {
 
@@ -309,7 +310,7 @@ void what_cannot_be_split_is_refused_with_the_remedy(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(data_plan) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(auto_and_data_deal_slices_of_batches_out_in_turn),
         cmocka_unit_test(a_batch_smaller_than_the_job_leaves_some_without),

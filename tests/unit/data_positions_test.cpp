@@ -4,6 +4,7 @@
 #include "plan_support.h"
 
 #include "data/distribute/deal.h"
+#include "subject.h"
 
 namespace {
 
@@ -195,7 +196,7 @@ void what_another_layout_reads_otherwise_is_refused(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(data_positions) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(batches_that_all_read_go_on_in_any_layout),
         cmocka_unit_test(so_do_files_of_one_worker_and_whole_batches),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Map functions and the thread that prefetches them: failures in order, prompt ends, nothing left behind.
 #include "data_support.h"
+#include "subject.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -301,7 +302,7 @@ void outputs_have_the_rows_of_the_input(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(data_prefetch) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(failures_come_after_the_elements_before_them_and_stay),
         cmocka_unit_test(a_prefetching_thread_that_ends_in_the_function_is_a_failure),

@@ -2,6 +2,7 @@
 // Rows that travel as numbers are those that travel as elements: random pipelines over one array, with and without its
 // block in sight.
 #include "data_support.h"
+#include "subject.h"
 
 namespace {
 
@@ -96,7 +97,7 @@ void streams_that_were_asked_for_elements_go_on_with_numbers(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(data_rows) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_rows_give_the_elements_that_rows_give),
         cmocka_unit_test(streams_that_were_asked_for_elements_go_on_with_numbers),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Positions that depend on the layout, as a dealt-out dataset tells it, and counts of iterations that go on.
 #include "data_support.h"
+#include "subject.h"
 
 namespace {
 
@@ -115,7 +116,7 @@ void readers_are_told_apart_by_all_that_changes_their_records(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(data_saved) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(positions_of_another_layout_are_refused_where_they_differ),
         cmocka_unit_test(readers_are_told_apart_by_all_that_changes_their_records),

@@ -3,6 +3,7 @@
 #include "plan_support.h"
 
 #include "data/distribute/shares.h"
+#include "subject.h"
 
 #include "spans_support.h"
 
@@ -133,7 +134,7 @@ void shapes_that_are_known_tell_the_batch_size(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(data_shares) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(batch_sizes_are_those_of_the_examples),
         cmocka_unit_test(every_step_of_all_workers_has_the_batch),

@@ -2,6 +2,7 @@
 // Shuffling: even, and a function of the seed and of how often.
 #include "data/random.h"
 #include "data_support.h"
+#include "subject.h"
 
 namespace {
 
@@ -94,7 +95,7 @@ void an_abandoned_prefetch_does_not_change_what_comes_after(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(data_shuffle) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(every_element_comes_once),
         cmocka_unit_test(a_full_buffer_gives_each_place_to_each_element_equally_often),

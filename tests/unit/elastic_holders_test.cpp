@@ -3,6 +3,7 @@
 #include "mdist_test.h"
 
 #include "strategy/elastic/holders.h"
+#include "subject.h"
 
 #include <algorithm>
 #include <set>
@@ -50,7 +51,7 @@ void every_worker_has_enough_of_them(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(elastic_holders) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(on_one_host_they_are_the_next_by_rank),
         cmocka_unit_test(on_hosts_of_one_worker_they_are_the_next_by_rank),

@@ -3,6 +3,7 @@
 #include "comm/links/gloo.h"
 #include "parties.h"
 #include "random.h"
+#include "subject.h"
 #include "util/failure.h"
 
 #include <array>
@@ -386,7 +387,7 @@ void sockets_are_not_inherited_by_other_programs(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(gloo_link) {
     std::string why_not;
 #ifdef MDIST_TEST_GLOO_FOLDER
     look_for_gloo_in(MDIST_TEST_GLOO_FOLDER);

@@ -11,6 +11,7 @@
 #include "reduce/half.h"
 #include "reduce/reduce.h"
 #include "reduce_support.h"
+#include "subject.h"
 
 #include <mdist/collective.h>
 
@@ -462,7 +463,7 @@ void copies_of_every_alignment_arrive_whole(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(gpu_kernels) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reductions_have_the_bits_of_the_reference),
         cmocka_unit_test(chunks_of_many_packets_have_no_gaps),

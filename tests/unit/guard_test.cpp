@@ -24,6 +24,7 @@ extern "C" {
 
 #include "api/check.h"
 #include "api/error.h"
+#include "subject.h"
 #include "util/failure.h"
 
 namespace {
@@ -247,7 +248,7 @@ void a_forked_child_is_told_so_and_the_parent_goes_on(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(guard) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_arrives_with_all_its_fields),
         cmocka_unit_test(the_failing_operation_wins_over_the_call),

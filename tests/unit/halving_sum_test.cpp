@@ -3,6 +3,7 @@
 // lengths were as expected, and nobody is taken in by a worker that does something else.
 #include "comm/schedules/halving_sum.h"
 #include "comm/links/inproc.h"
+#include "subject.h"
 
 #include "collective_job.h"
 #include "schedule_support.h"
@@ -167,7 +168,7 @@ void a_message_of_another_length_is_refused(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(halving_sum) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(every_layout_gives_what_the_definition_says),
         cmocka_unit_test(all_know_if_a_length_is_another),

@@ -20,6 +20,7 @@ extern "C" {
 }
 
 #include "random.h"
+#include "subject.h"
 #include "util/failure.h"
 
 namespace {
@@ -319,7 +320,7 @@ void one_of_many_destroyers_gets_the_object(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(handle) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_handle_resolves_to_its_object),
         cmocka_unit_test(a_handle_is_no_address_a_process_can_have),

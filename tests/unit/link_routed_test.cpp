@@ -3,6 +3,7 @@
 #include "comm/links/routed.h"
 #include "comm/links/shm.h"
 #include "comm/links/tcp.h"
+#include "subject.h"
 #include "util/clock.h"
 
 #include <sys/socket.h>
@@ -146,7 +147,7 @@ void whoever_waits_for_either_link_is_told_of_a_loss(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(link_routed) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(schedules_go_over_both_links),
         cmocka_unit_test(an_interrupt_ends_a_wait_that_has_nothing_to_wait_for),

@@ -2,6 +2,7 @@
 // The tcp link over real sockets: what it moves, and what it says when a peer is gone or disagrees.
 #include "comm/links/tcp.h"
 #include "comm/schedules/small_exchange.h"
+#include "subject.h"
 
 #include <atomic>
 
@@ -290,7 +291,7 @@ void what_a_peer_gave_before_it_left_arrives_though_it_takes_nothing_any_more(vo
 
 } // namespace
 
-int main() {
+SUBJECT(link_tcp) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(schedules_give_right_results_over_sockets_in_any_order_of_events),
         cmocka_unit_test(workers_on_threads_sleep_on_their_links_until_all_is_done),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "subject.h"
 #include "util/late_log.h"
 #include "util/log.h"
 
@@ -267,7 +268,7 @@ void lines_that_a_stopped_sink_leaves_no_room_for_are_counted(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(log) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(the_environment_says_the_level_once_at_first_use),
         cmocka_unit_test(messages_above_the_level_are_dropped),

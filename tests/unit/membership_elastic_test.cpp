@@ -6,6 +6,7 @@
 #include "membership/elastic/elastic_store.h"
 #include "membership/store.h"
 #include "random.h"
+#include "subject.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -453,7 +454,7 @@ void a_store_of_fixed_size_turns_elastic_workers_away(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(membership_elastic) {
     log::set_level(MDIST_LOG_OFF);
     const CMUnitTest tests[] = {
         cmocka_unit_test(replicas_are_dealt_in_order_and_evenly),

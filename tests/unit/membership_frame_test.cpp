@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames and handshakes: what one side says the other hears, and nothing else.
 #include "membership_support.h"
+#include "subject.h"
 
 namespace {
 
@@ -171,7 +172,7 @@ void a_failure_comes_back_as_it_was(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(membership_frame) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_comes_back_from_any_pieces),
         cmocka_unit_test(what_is_no_frame_is_known_at_once),

@@ -3,6 +3,7 @@
 #include "membership_support.h"
 
 #include "membership/peers.h"
+#include "subject.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -249,7 +250,7 @@ void who_breaks_the_protocol_is_lost(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(membership_peers) {
     log::set_level(MDIST_LOG_OFF);
     const CMUnitTest tests[] = {
         cmocka_unit_test(silence_is_a_loss_and_own_sleep_is_not),

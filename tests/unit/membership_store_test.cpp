@@ -3,6 +3,7 @@
 #include "membership_support.h"
 
 #include "membership/store.h"
+#include "subject.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -229,7 +230,7 @@ void who_comes_early_and_has_said_hello_is_not_silent(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(membership_store) {
     log::set_level(MDIST_LOG_OFF);
     const CMUnitTest tests[] = {
         cmocka_unit_test(the_roster_comes_when_all_are_there_and_go_when_all_are_connected),

@@ -8,6 +8,7 @@
 #include "membership/forming.h"
 #include "membership/lobby.h"
 #include "membership/store.h"
+#include "subject.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -339,7 +340,7 @@ void refusals_are_logged_a_few_times_and_then_counted(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(membership_strangers) {
     log::set_level(MDIST_LOG_OFF);
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_refusal_names_no_session_no_other_job_and_no_setting),

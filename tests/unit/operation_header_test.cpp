@@ -12,6 +12,7 @@ extern "C" {
 
 #include "comm/call/operation_header.h"
 #include "strategy/job/call_functions.h"
+#include "subject.h"
 #include "util/failure.h"
 #include "util/fnv.h"
 
@@ -178,7 +179,7 @@ void what_no_worker_would_send_is_data_loss(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(operation_header) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(headers_of_one_operation_agree_whatever_their_payloads),
         cmocka_unit_test(every_difference_is_a_mismatch_told_in_words),

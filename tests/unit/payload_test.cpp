@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Payload: the bytes of docs/architecture.md, "What travels between workers", and readers that believe nothing.
+#include "subject.h"
 #include "util/payload.h"
 
 #include <setjmp.h>
@@ -73,7 +74,7 @@ void lengths_beyond_the_end_are_not_believed(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(payload) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_those_of_the_specification),
         cmocka_unit_test(what_is_cut_off_anywhere_is_bad_for_good),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plan: its moves, carried out one by one, are the collective; and everybody sees the same ones in the same order.
 #include "comm/plan/plan.h"
+#include "subject.h"
 #include "util/failure.h"
 
 #include "collective_job.h"
@@ -128,7 +129,7 @@ void tables_that_nobody_would_send_are_refused(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(plan) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(the_moves_of_a_plan_are_the_collective),
         cmocka_unit_test(a_span_sees_its_own_moves_in_the_order_of_all),

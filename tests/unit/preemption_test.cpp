@@ -2,6 +2,7 @@
 // When a worker that was told to go still goes on: grace against a clock of our own.
 #include "strategy/preemption.h"
 #include "strategy/strategy.h"
+#include "subject.h"
 
 #include "cluster/config.h"
 #include "mdist_test.h"
@@ -76,7 +77,7 @@ void only_the_first_announcement_counts(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(preemption) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(without_grace_the_next_check_is_the_end),
         cmocka_unit_test(with_grace_it_is_saved_at_once_and_once_more_at_the_end),

@@ -10,6 +10,7 @@
 
 #include "reduce/arithmetic.h"
 #include "reduce/half.h"
+#include "subject.h"
 
 namespace {
 
@@ -96,7 +97,7 @@ void zeros_of_both_signs_are_zeros_and_nothing_else_is(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(reduce_arithmetic) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(integers_divide_towards_zero_and_wrap),
         cmocka_unit_test(every_16_bit_float_divides_with_one_rounding),

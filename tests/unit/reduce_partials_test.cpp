@@ -16,6 +16,7 @@ extern "C" {
 #include "reduce/float_environment.h"
 #include "reduce/partials.h"
 #include "spans_support.h"
+#include "subject.h"
 
 namespace {
 
@@ -203,7 +204,7 @@ void spans_tell_whose_a_replica_is(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(reduce_partials) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(pieces_give_the_bits_of_the_whole),
         cmocka_unit_test(partials_merge_to_those_of_a_coarser_cut),

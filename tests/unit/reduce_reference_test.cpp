@@ -21,6 +21,7 @@ extern "C" {
 
 #include "random.h"
 #include "reduce/reduce.h"
+#include "subject.h"
 
 namespace {
 
@@ -246,7 +247,7 @@ void mean_divides_once_by_the_divisor(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(reduce_reference) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(one_to_nine_sources_follow_the_tree_written_out),
         cmocka_unit_test(sixteen_bit_types_round_once_from_float32),

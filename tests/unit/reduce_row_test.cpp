@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "job_support.h"
+#include "subject.h"
 
 namespace {
 
@@ -92,7 +93,7 @@ void nothing_but_empty_buffers_is_an_empty_row(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(reduce_row) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(any_ranges_of_a_row_give_the_result_of_the_whole),
         cmocka_unit_test(a_range_in_one_buffer_stands_in_place),

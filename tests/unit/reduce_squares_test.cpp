@@ -6,6 +6,7 @@
 #include "reduce/reduce.h"
 #include "reduce/variants.h"
 #include "reduce_support.h"
+#include "subject.h"
 
 #include <cmath>
 #include <cstring>
@@ -127,7 +128,7 @@ void scaling_is_one_multiplication(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(reduce_squares) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(squares_have_the_same_bits_in_every_variant),
         cmocka_unit_test(squares_are_those_of_a_plain_loop),

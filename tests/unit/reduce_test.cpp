@@ -23,6 +23,7 @@ extern "C" {
 #include "reduce/reduce.h"
 #include "reduce/variants.h"
 #include "reduce_support.h"
+#include "subject.h"
 #include "util/dtype.h"
 
 namespace {
@@ -223,7 +224,7 @@ void float_environment_computes_as_by_default_and_restores(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(reduce) {
     static int32_t dtypes[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST_BFLOAT16, MDIST_INT8,
                                MDIST_UINT8,   MDIST_INT32,   MDIST_UINT32,  MDIST_INT64,    MDIST_UINT64,
                                MDIST_INT16,   MDIST_UINT16,  MDIST_BOOL};

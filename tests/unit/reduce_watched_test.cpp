@@ -2,6 +2,7 @@
 // Kernels are compiled without sanitizers. What they read and write is watched all the same: a sanitizer ends the child
 // process that reduces memory it may not touch. Without a sanitizer there is nothing to test.
 #include "reduce/reduce.h"
+#include "subject.h"
 #include "util/sanitized.h"
 
 #include <mdist/tensor.h>
@@ -88,7 +89,7 @@ void two_threads_that_write_the_same_are_seen(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(reduce_watched) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(sound_reductions_are_left_alone),
         cmocka_unit_test(reading_and_writing_past_the_end_is_seen),

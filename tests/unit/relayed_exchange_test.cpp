@@ -3,6 +3,7 @@
 // that does something else.
 #include "comm/schedules/relayed_exchange.h"
 #include "comm/links/inproc.h"
+#include "subject.h"
 
 #include <cstring>
 
@@ -140,7 +141,7 @@ void bytes_that_cannot_be_right_are_refused(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(relayed_exchange) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(everybody_gets_what_everybody_gives),
         cmocka_unit_test(payloads_lie_at_multiples_of_eight_bytes),

@@ -5,6 +5,7 @@
 #include "comm/schedules/small_exchange.h"
 #include "comm/schedules/transfer.h"
 #include "strategy/job/call_functions.h"
+#include "subject.h"
 
 #include <algorithm>
 #include <memory>
@@ -235,7 +236,7 @@ void a_closed_link_is_a_lost_peer_for_those_who_wait(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(schedule) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(all_reduce_gives_the_bits_of_the_reference_in_any_order_of_events),
         cmocka_unit_test(all_reduce_of_large_buffers_gives_the_bits_of_the_reference),

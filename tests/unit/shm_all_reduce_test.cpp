@@ -9,6 +9,7 @@
 #include "comm/shm/group.h"
 #include "reduce/reduce.h"
 #include "strategy/job/call_functions.h"
+#include "subject.h"
 #include "util/clock.h"
 #include "util/dtype.h"
 #include "util/text.h"
@@ -400,7 +401,7 @@ void waiting_ends_when_the_caller_says_so(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(shm_all_reduce) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(every_layout_gives_the_bits_of_the_reference_between_processes),
         cmocka_unit_test(workers_with_different_numbers_of_replicas_get_the_bits_of_the_reference),

@@ -4,6 +4,7 @@
 
 #include "comm/shm/arena.h"
 #include "device/region.h"
+#include "subject.h"
 
 #include <algorithm>
 #include <random>
@@ -144,7 +145,7 @@ void a_worker_whose_limits_are_tight_has_a_smaller_arena_or_none(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(shm_arena) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_whose_limits_are_tight_has_a_smaller_arena_or_none),
         cmocka_unit_test(blocks_are_aligned_zero_and_apart_whatever_was_there_before),

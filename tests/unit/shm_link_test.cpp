@@ -3,6 +3,7 @@
 #include "shm_support.h"
 
 #include "comm/links/shm.h"
+#include "subject.h"
 #include "util/clock.h"
 #include "util/host.h"
 #include "util/text.h"
@@ -323,7 +324,7 @@ void hosts_are_rows_of_as_many_workers_that_share_memory_or_there_are_none(void 
 
 } // namespace
 
-int main() {
+SUBJECT(shm_link) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(random_messages_come_as_they_were_sent_between_processes),
         cmocka_unit_test(a_stream_of_short_messages_comes_whole),

@@ -2,6 +2,7 @@
 // How many bytes are written until the same memory is written again.
 #include "comm/shm/reuse.h"
 #include "random.h"
+#include "subject.h"
 
 #include <cstdint>
 #include <random>
@@ -66,7 +67,7 @@ void random_buffers_count_as_in_a_list_of_all(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(shm_reuse) {
     const CMUnitTest tests[] = {cmocka_unit_test(one_buffer_again_and_again_stays_as_small_as_it_is),
                                 cmocka_unit_test(buckets_count_as_the_whole),
                                 cmocka_unit_test(random_buffers_count_as_in_a_list_of_all)};

@@ -4,6 +4,7 @@
 #include "comm/schedules/small_all_reduce.h"
 #include "comm/links/inproc.h"
 #include "comm/schedules/small_exchange.h"
+#include "subject.h"
 
 #include <memory>
 
@@ -349,7 +350,7 @@ void bytes_that_are_not_due_are_refused(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(small_all_reduce) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(every_layout_dtype_and_op_gives_the_bits_of_the_reference),
         cmocka_unit_test(any_buffers_among_many_workers_give_the_bits_of_the_reference),

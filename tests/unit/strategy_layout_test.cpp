@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "strategy/values/layout.h"
+#include "subject.h"
 
 namespace {
 
@@ -71,7 +72,7 @@ void a_layout_does_as_an_array_of_units(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(strategy_layout) {
     const CMUnitTest tests[] = {cmocka_unit_test(a_layout_does_as_an_array_of_units)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

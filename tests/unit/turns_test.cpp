@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Short turns of a thread, as the kernel tells them. Before Linux 6.12 it tells none, and nothing changes.
+#include "subject.h"
 #include "util/thread.h"
 
 #include <cstdint>
@@ -70,7 +71,7 @@ void other_threads_keep_theirs(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(turns) {
     const CMUnitTest tests[] = {cmocka_unit_test(turns_are_short_until_the_thread_takes_its_usual_ones),
                                 cmocka_unit_test(other_threads_keep_theirs)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);

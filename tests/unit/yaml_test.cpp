@@ -2,6 +2,7 @@
 #include "util/yaml.h"
 
 #include "config_support.h"
+#include "subject.h"
 #include "util/text.h"
 
 using namespace mdist;
@@ -140,7 +141,7 @@ void long_text_is_refused_and_the_limit_itself_is_not(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(yaml) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(nested_mappings_become_dotted_keys),
         cmocka_unit_test(lists_of_scalars_keep_their_items),

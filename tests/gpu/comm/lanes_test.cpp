@@ -5,6 +5,7 @@
 #include "fake.h"
 #include "lanes_support.h"
 #include "strategy/job/call_functions.h"
+#include "subject.h"
 
 #include "mdist_test.h"
 
@@ -351,7 +352,7 @@ void scratch_memory_is_used_to_its_end(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(lanes) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logical_devices_give_the_bits_of_the_cpu),
         cmocka_unit_test(several_gpus_give_the_bits_of_the_cpu),

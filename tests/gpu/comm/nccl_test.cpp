@@ -4,6 +4,7 @@
 #include "fake.h"
 #include "lanes_support.h"
 #include "strategy/job/call_functions.h"
+#include "subject.h"
 
 #include "comm/device/nccl_start.h"
 #include "util/clock.h"
@@ -320,7 +321,7 @@ void an_abort_that_hangs_keeps_nobody_waiting(void **) {
 
 } // namespace
 
-int main() {
+SUBJECT(nccl) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_starts_where_every_replica_has_a_gpu),
         cmocka_unit_test(one_rank_lives_and_ends),
