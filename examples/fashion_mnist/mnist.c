@@ -31,7 +31,7 @@ static int read_header(gzFile file, const char *path, unsigned rank, uint32_t di
 }
 
 static int read_items(gzFile file, const char *path, unsigned rank, size_t item_size, uint8_t **items, size_t *count) {
-    uint32_t dimensions[IDX_MAX_RANK];
+    uint32_t dimensions[IDX_MAX_RANK] = {0};
     if (read_header(file, path, rank, dimensions) != 0) return -1;
     const size_t size = dimensions[0] * item_size;
     *items = malloc(size);
