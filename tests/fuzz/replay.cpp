@@ -3,7 +3,7 @@
 // seed determines.
 //
 //   replay TARGET CORPUS MUTATIONS [SEED [FIRST]]   runs MUTATIONS mutations of the files in CORPUS, from number FIRST
-//   replay TARGET CORPUS --dump SEED NUMBER         writes one mutation to stdout, to inspect it or add it to the corpus
+//   replay TARGET CORPUS --dump SEED NUMBER         writes one mutation to stdout, to inspect it or keep it
 //
 // The default of SEED is MDIST_TEST_SEED, or 1. A crash prints the seed and number of its input. The run fails if an input
 // takes kMost times as much of the processor as a fixed piece of work. The slowest known input needs far less.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits that stay awake at first: only as often as it pays.
-#include "subject.h"
 #include "util/alertness.h"
+#include "subject.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which CPUs share their last cache, from files like those of the system. And what waits remember of what paid.
-#include "subject.h"
 #include "util/cpus.h"
+#include "subject.h"
 #include "util/account.h"
 
 #include <cstdlib>

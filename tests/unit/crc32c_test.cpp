@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CRC-32C: published values, and the fast way beside the plain one.
-#include "subject.h"
 #include "util/crc32c.h"
+#include "subject.h"
 
 #include <cstdint>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Payload: the bytes of docs/architecture.md, "What travels between workers", and readers that believe nothing.
-#include "subject.h"
 #include "util/payload.h"
+#include "subject.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
