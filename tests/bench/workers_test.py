@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`mdist bench --workers`: all collectives, checked results, nccl-tests' columns. Usage: workers_test.py MDIST [CORRUPT]"""
 import json
-import os
+import pathlib
 import subprocess
 import sys
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from environment import environment  # noqa: E402
+from time_limits import PATIENCE_S  # noqa: E402
 
 MDIST = sys.argv[1]
 CORRUPT = sys.argv[2] if len(sys.argv) > 2 else None  # a library to preload; not with sanitizers
@@ -14,10 +18,9 @@ DATA = ["all_reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all"]
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int8", "uint8", "int32", "uint32", "int64", "uint64"]
 
 
-def bench(*arguments, devices="cpu*2", **environment):
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MDIST_", "TF_CONFIG"))}
+def bench(*arguments, devices="cpu*2", **variables):
     return subprocess.run([MDIST, "bench", "--workers", "--quick", *arguments], capture_output=True, text=True,
-                          env={**clean, "MDIST_DEVICES": devices, **environment})
+                          env=environment(MDIST_DEVICES=devices, **variables))
 
 
 def rows(*arguments, devices="cpu*2"):
@@ -91,10 +94,9 @@ class Launched(unittest.TestCase):
             raise unittest.SkipTest("this mdist launches nothing")
 
     def launch(self, workers, *arguments):
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("MDIST_", "TF_CONFIG"))}
         return subprocess.run([MDIST, "launch", "-n", str(workers), "--no-prefix", "--", MDIST, "bench", "--workers",
-                               "--quick", *arguments], capture_output=True, text=True, timeout=100,
-                              env={**clean, "MDIST_DEVICES": "cpu*2"})
+                               "--quick", *arguments], capture_output=True, text=True, timeout=PATIENCE_S,
+                              env=environment(MDIST_DEVICES="cpu*2"))
 
     def test_worker_0_alone_prints_what_all_replicas_did(self):
         result = self.launch(2, "--json", "--max", "64KiB", "--factor", "50", "--dtype", "float32,bfloat16", "--op",
