@@ -17,9 +17,11 @@ FAULTS = [
           "The rest of a write that does only a part is forgotten.",
           "        bytes -= static_cast<std::size_t>(written);\n", "        bytes = 0;\n"),
     # ---- reduce
-    Fault("wrong-tree", "lib/reduce/reduce.cpp", "reduce",
-          "Sums of more sources than a kernel takes follow another tree.",
-          "const std::size_t left = std::bit_floor(count - 1);", "const std::size_t left = count / 2;"),
+    Fault("uneven-tree", "lib/reduce/partials.cpp", "reduce_partials",
+          "Workers' partial sums are added along an even tree where the true one is uneven.",
+          "return split == std::bit_floor(count - 1) && Node{first, split}.as_leaves() &&\n"
+          "               Node{first + split, count - split}.as_leaves();",
+          "return split == std::bit_floor(count - 1);"),
     Fault("rounded-reciprocal", "lib/reduce/blocks.cpp", "reduce",
           "MEAN multiplies by a rounded reciprocal instead of dividing.",
           "const bool exact = std::has_single_bit(operation.divisor);", "const bool exact = operation.divisor != 0;"),
