@@ -22,9 +22,6 @@ FAULTS = [
           "return split == std::bit_floor(count - 1) && Node{first, split}.as_leaves() &&\n"
           "               Node{first + split, count - split}.as_leaves();",
           "return split == std::bit_floor(count - 1);"),
-    Fault("rounded-reciprocal", "lib/reduce/blocks.cpp", "reduce",
-          "MEAN multiplies by a rounded reciprocal instead of dividing.",
-          "const bool exact = std::has_single_bit(operation.divisor);", "const bool exact = operation.divisor != 0;"),
     Fault("swapped-operands", "lib/reduce/operator.cpp", "operator",
           "An operator gets its right operand on the left.",
           "code_ = op_.combine(left, right, to,", "code_ = op_.combine(right, left, to,"),
@@ -106,6 +103,9 @@ FAULTS = [
     Fault("first-position", "lib/strategy/elastic/elastic.cpp", "multi_elastic",
           "The first commit has the input where it is, not where it began.",
           "            state.taken = 0;\n", ""),
+    Fault("dropped-twice", "lib/strategy/serve/session.cpp", "multi_in_graph",
+          "Workers drop a variable again that a client has made with the name of one it dropped.",
+          "        dropped_.clear(); // the command has them now\n", ""),
     # ---- checkpoint
     Fault("replaced-lost", "lib/checkpoint/folder.cpp", "fault_disk",
           "A failed save removes the checkpoint that it was to replace.",
