@@ -16,7 +16,7 @@ FAULTS = [Fault("seen", "lib/text", "a", "one is 1", "one", "1"), Fault("unseen"
 """
 BUILD = """
 rule copy
-  command = cp $in $out
+  command = grep -q three $in && cp $in $out
 build lib/libmdist.so.1: copy ../lib/text
 """
 LOOK = "ninja -C build >&2 && grep one build/lib/libmdist.so.1"
@@ -57,15 +57,22 @@ class Planting(unittest.TestCase):
         result = self.plant()
         self.assertEqual(result.stdout.count("unseen.txt"), 1)
         self.assertNotIn("/seen.txt", result.stdout)
-        (self.tree / "lib/text").write_text("one two four\n")
+        (self.tree / "lib/text").write_text("one two three four\n")
         self.assertIn("/seen.txt", self.plant().stdout)  # another tree
 
     def test_nothing_is_planted_where_a_fault_does_not_fit(self):
-        (self.tree / "lib/text").write_text("one two two\n")
+        (self.tree / "lib/text").write_text("one two two three\n")
         result = self.plant()
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("unseen: its text stands not exactly once in lib/text", result.stdout)
         self.assertFalse(self.scratch.exists())
+
+    def test_a_fault_that_does_not_compile_is_not_found(self):
+        (self.tree / "tests/campaign/faults.py").write_text(FAULTS.replace('"one", "1"', '"three", "3"'))
+        result = self.plant()
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("seen does not compile", result.stderr)
+        self.assertEqual((self.scratch / "lib/text").read_text(), "one two three\n")
 
     def test_other_folders_are_left_alone(self):
         for folder in (self.tree, self.tree / "copy", self.tree.parent):
