@@ -102,8 +102,8 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     return 0;
 }
 
-/// Parts that move on to the next replica, and may change their sizes. If the first stays, replica 0's own lengths never
-/// change, although those of the others do: it remembers a call of other parts.
+/// Parts that move on to the next replica, and may change their sizes. If the first stays, replica 0's own lengths
+/// never change, although those of the others do: it remembers a call of other parts.
 static size_t moving_part(uint32_t replica, uint32_t moved, int first_stays) {
     static const size_t units[] = {1, 90, 600};
     if (!first_stays) return (replica + moved) % replicas * units[moved % 3];
@@ -141,8 +141,7 @@ static void changing_sizes(void) {
     REQUIRE(replicas <= kMostReplicas);
     GIVES(MDIST_OK, mdist_run(strategy, step, NULL, NULL, 0, NULL, 0, NULL, &error));
     for (int first_stays = 0; first_stays < 2; ++first_stays)
-        GIVES(MDIST_OK,
-              mdist_run(strategy, step_of_moving_parts, &first_stays, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, step_of_moving_parts, &first_stays, NULL, 0, NULL, 0, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 

@@ -209,8 +209,8 @@ MDIST_TEST_HELPER int32_t play_round(mdist_replica_t *replica, Trial *self, int 
 
 // ---- What must come.
 
-/// Rounds a number to the type that sums of `dtype` are kept in: 16-bit types are summed in float32. In double, sums and
-/// quotients of float32 numbers are exact enough that rounding them here gives float32's own result.
+/// Rounds a number to the type that sums of `dtype` are kept in: 16-bit types are summed in float32. In double, sums
+/// and quotients of float32 numbers are exact enough that rounding them here gives float32's own result.
 MDIST_TEST_HELPER double summed(int32_t dtype, double number) {
     return dtype == MDIST_FLOAT64 ? number : (double)(float)number;
 }
@@ -254,8 +254,8 @@ MDIST_TEST_HELPER double sum_of_replicas(int32_t dtype, const double *replicas, 
     if (hi - lo == 1) return replicas[lo];
     uint32_t left = 1;
     while (left * 2 < hi - lo) left *= 2;
-    return summed(dtype, sum_of_replicas(dtype, replicas, lo, lo + left) +
-                             sum_of_replicas(dtype, replicas, lo + left, hi));
+    return summed(dtype,
+                  sum_of_replicas(dtype, replicas, lo, lo + left) + sum_of_replicas(dtype, replicas, lo + left, hi));
 }
 
 /// Computes the sums or means over `replicas` replicas, and their norm, without the library.
