@@ -29,7 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECONDS = 60
 LEAST = 15  # so long tests run, even if compiling took all of the time
 UNKNOWN = 1  # seconds of a test that has not run yet
-ENOUGH = 3  # with less time left, no further tests are chosen
+ENOUGH = 3  # seconds for a further look at what is built
 
 
 def output(*command, **more):
@@ -165,7 +165,7 @@ def words(test, folder):
 
 
 def imports(script, path):
-    return (script.endswith('.py') and os.path.dirname(script) == os.path.dirname(path) and (ROOT / script).is_file() and
+    return (script.endswith('.py') and (ROOT / script).is_file() and
             re.search(rf'^(import|from) {stem(path)}\b', (ROOT / script).read_text(), re.MULTILINE) is not None)
 
 
@@ -267,11 +267,18 @@ def main(build, revision, patience=1.0):
     programs = needed.needed(build, tests)
     project = Project(build, tests, programs, Graph.of(build), includes_of_project())
     durations, cores = runner.Durations(build), len(os.sched_getaffinity(0))
-    left = in_order(paths, project, Table((ROOT / 'tests/README.md').read_text()), durations)
+    table = Table((ROOT / 'tests/README.md').read_text())
+    left = in_order(paths, project, table, durations)
     print(f'== changed since {revision}: {" ".join(paths[:20])}{" ..." if len(paths) > 20 else ""}', flush=True)
+    unnamed = [path for path in paths if not ranks(path, project, table)]
+    if unnamed:
+        print(f'== no test is known for {" ".join(unnamed)} (tests/README.md names folders)')
+    if not left:
+        print(summary.sentence(0, 0, 0))
+        return 0
     missing = [made for made in project.graph.makes if not (build / made).exists()]
     chooser = Chooser(project, paths, durations, cores, missing)
-    time_given = max(SECONDS, chooser.for_all(left) + LEAST)
+    batch = chooser.choose(left, max(SECONDS, chooser.for_all(left) + LEAST)) or left[:1]
 
     run = runner.Runner(build, 2 * cores, patience)
     run.end_at(signal.SIGTERM, signal.SIGINT)
@@ -280,15 +287,12 @@ def main(build, revision, patience=1.0):
     def failed():
         return [title for title, result in results.items() if summary.count(again.get(title, result))[2]]
 
-    while not failed() and not run.asked_to_end and start + time_given - time.monotonic() > ENOUGH:
-        batch = chooser.choose(left, start + time_given - time.monotonic())
-        if not batch:
-            break
-        targets = sorted(set().union(*(programs[needed.title(test)] for test in batch)))
+    while batch and not failed() and not run.asked_to_end:
+        targets = sorted({'build.ninja'}.union(*(programs[needed.title(test)] for test in batch)))  # none would mean all
         if subprocess.run(['ninja', '-C', build, '--quiet', *targets], stdin=subprocess.DEVNULL).returncode:
             print(f'error: {build} does not build (the compiler\'s messages are above)', file=sys.stderr)
             return 1
-        until = max(start + time_given, time.monotonic() + LEAST)
+        until = max(start + SECONDS, time.monotonic() + LEAST)
         run.failed = False
         results.update(run.run(
             batch, may_begin=lambda test: not run.failed and time.monotonic() + durations.of(test, UNKNOWN) <= until))
@@ -296,6 +300,7 @@ def main(build, revision, patience=1.0):
         done += begun
         left = [test for test in left if test not in begun]
         again.update(runner.run_again(run, begun, results))
+        batch = chooser.choose(left, start + SECONDS - ENOUGH - time.monotonic())
     durations.keep(results)
     list_left(left, durations, failed())
     return summary.sum_up(build, [needed.title(test) for test in done], results, again)

@@ -45,7 +45,7 @@ def main(build, *options):
     tests = chosen(build, *split_options(options))
     if not tests:
         sys.exit(f'error: {build} has no test of these suites: {" ".join(options)}')
-    print(*sorted(set().union(*needed(build, tests).values())), sep='\n')
+    print(*sorted({'build.ninja'}.union(*needed(build, tests).values())), sep='\n')  # no target would mean all
 
 
 if __name__ == '__main__':
