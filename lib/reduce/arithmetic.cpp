@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/arithmetic.h"
 
-#include "reduce/half.h"
+#include "reduce/elements.h"
 #include "reduce/reduce.h"
 #include "util/dtype.h"
 
@@ -14,13 +14,6 @@
 
 namespace mdist::reduce {
 namespace {
-
-template <typename T>
-T load(const void *data, std::size_t i) {
-    T value;
-    std::memcpy(&value, static_cast<const char *>(data) + i * sizeof(T), sizeof(T));
-    return value;
-}
 
 template <typename T>
 void store(void *data, std::size_t i, T value) {
@@ -96,19 +89,6 @@ void divide_integers_each(void *to, const void *from, std::size_t elements) {
     }
 }
 
-double load_real(int32_t dtype, const void *data, std::size_t i) {
-    switch (dtype) {
-        case MDIST_FLOAT32:
-            return static_cast<double>(load<float>(data, i));
-        case MDIST_FLOAT64:
-            return load<double>(data, i);
-        case MDIST_FLOAT16:
-            return half_to_double(load<uint16_t>(data, i));
-        default:
-            return bfloat16_to_double(load<uint16_t>(data, i));
-    }
-}
-
 bool is_zero(int32_t dtype, const char *element, std::size_t size) {
     for (std::size_t byte = 0; byte < size; ++byte) {
         const bool sign = byte + 1 == size && !dtype_is_integer(dtype);
@@ -140,57 +120,25 @@ void subtract(int32_t dtype, void *to, const void *from, std::size_t elements) {
 }
 
 void divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements) {
-    switch (dtype) {
-        case MDIST_INT8:
-            return divide_integers<int8_t>(to, divisor, elements);
-        case MDIST_UINT8:
-            return divide_integers<uint8_t>(to, divisor, elements);
-        case MDIST_INT32:
-            return divide_integers<int32_t>(to, divisor, elements);
-        case MDIST_UINT32:
-            return divide_integers<uint32_t>(to, divisor, elements);
-        case MDIST_INT64:
-            return divide_integers<int64_t>(to, divisor, elements);
-        case MDIST_UINT64:
-            return divide_integers<uint64_t>(to, divisor, elements);
-        case MDIST_INT16:
-            return divide_integers<int16_t>(to, divisor, elements);
-        case MDIST_UINT16:
-            return divide_integers<uint16_t>(to, divisor, elements);
-        default: {
-            const void *source = to;
-            return reduce({dtype, Op::kMean, divisor}, &source, 1, &to, 1, elements);
-        }
+    if (!dtype_is_integer(dtype)) {
+        const void *source = to;
+        return reduce({dtype, Op::kMean, divisor}, &source, 1, &to, 1, elements);
     }
+    with_type(dtype, [&](auto type) {
+        using T = decltype(type);
+        if constexpr (std::is_integral_v<T>) divide_integers<T>(to, divisor, elements);
+    });
 }
 
 void divide_each(int32_t dtype, void *to, const void *from, std::size_t elements) {
-    switch (dtype) {
-        case MDIST_FLOAT32:
-            return divide_reals<float>(to, from, elements);
-        case MDIST_FLOAT64:
-            return divide_reals<double>(to, from, elements);
-        case MDIST_FLOAT16:
-            return divide_halves(to, from, elements, half_to_double, double_to_half);
-        case MDIST_BFLOAT16:
-            return divide_halves(to, from, elements, bfloat16_to_double, double_to_bfloat16);
-        case MDIST_INT8:
-            return divide_integers_each<int8_t>(to, from, elements);
-        case MDIST_UINT8:
-            return divide_integers_each<uint8_t>(to, from, elements);
-        case MDIST_INT32:
-            return divide_integers_each<int32_t>(to, from, elements);
-        case MDIST_UINT32:
-            return divide_integers_each<uint32_t>(to, from, elements);
-        case MDIST_INT64:
-            return divide_integers_each<int64_t>(to, from, elements);
-        case MDIST_INT16:
-            return divide_integers_each<int16_t>(to, from, elements);
-        case MDIST_UINT16:
-            return divide_integers_each<uint16_t>(to, from, elements);
-        default:
-            return divide_integers_each<uint64_t>(to, from, elements);
-    }
+    with_type(dtype, [&](auto type) {
+        using T = decltype(type);
+        if constexpr (std::is_floating_point_v<T>) divide_reals<T>(to, from, elements);
+        if constexpr (std::is_same_v<T, Half>) divide_halves(to, from, elements, half_to_double, double_to_half);
+        if constexpr (std::is_same_v<T, Bfloat16>)
+            divide_halves(to, from, elements, bfloat16_to_double, double_to_bfloat16);
+        if constexpr (std::is_integral_v<T>) divide_integers_each<T>(to, from, elements);
+    });
 }
 
 double weighted_sum(int32_t dtype, const void *data, const void *weights, std::size_t share, std::size_t elements) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/axes.h"
 
-#include "reduce/half.h"
+#include "reduce/elements.h"
 #include "util/dtype.h"
 
 #include <mdist/collective.h>
@@ -13,64 +13,6 @@
 
 namespace mdist::reduce {
 namespace {
-
-/// Stand for the 16-bit floats where code calls `use(T{})` with the C++ type of a dtype.
-struct Half {};
-struct Bfloat16 {};
-/// A byte that is 0 or something else.
-enum class Truth : uint8_t {};
-
-template <typename Use>
-void with_type(int32_t dtype, Use use) {
-    switch (dtype) {
-        case MDIST_FLOAT32:
-            return use(float{});
-        case MDIST_FLOAT64:
-            return use(double{});
-        case MDIST_FLOAT16:
-            return use(Half{});
-        case MDIST_BFLOAT16:
-            return use(Bfloat16{});
-        case MDIST_INT8:
-            return use(int8_t{});
-        case MDIST_UINT8:
-            return use(uint8_t{});
-        case MDIST_INT32:
-            return use(int32_t{});
-        case MDIST_UINT32:
-            return use(uint32_t{});
-        case MDIST_INT64:
-            return use(int64_t{});
-        case MDIST_INT16:
-            return use(int16_t{});
-        case MDIST_UINT16:
-            return use(uint16_t{});
-        case MDIST_BOOL:
-            return use(Truth{});
-        default:
-            return use(uint64_t{});
-    }
-}
-
-template <typename T>
-T load(const void *data, uint64_t i) {
-    T value;
-    std::memcpy(&value, static_cast<const char *>(data) + i * sizeof(T), sizeof(T));
-    return value;
-}
-
-double real_at(int32_t dtype, const void *data, uint64_t i) {
-    switch (dtype) {
-        case MDIST_FLOAT32:
-            return load<float>(data, i);
-        case MDIST_FLOAT64:
-            return load<double>(data, i);
-        case MDIST_FLOAT16:
-            return half_to_double(load<uint16_t>(data, i));
-        default:
-            return bfloat16_to_double(load<uint16_t>(data, i));
-    }
-}
 
 uint64_t whole_at(int32_t dtype, const void *data, uint64_t i) {
     uint64_t whole = 0;
@@ -163,7 +105,7 @@ void fold(Accumulators &into, int32_t op, int32_t dtype, const void *data, const
         if (into.integer)
             into.whole[at] = combined(op, dtype, into.whole[at], whole_at(dtype, data, i));
         else
-            into.real[at] = combined(op, into.real[at], real_at(dtype, data, i));
+            into.real[at] = combined(op, into.real[at], load_real(dtype, data, i));
         for (int32_t d = shape.rank - 1; d >= 0; --d) {
             at += strides[d];
             if (++index[d] < shape.dims[d]) break;

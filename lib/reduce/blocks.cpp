@@ -21,8 +21,8 @@ void set_scale(Span &span, const Operation &operation) {
 }
 
 /// No sanitizer is in the kernels. It learns here what they read and write.
-void announce(const Kernel &kernel, std::size_t count, const Span &span) {
-    for (std::size_t s = 0; s < count; ++s)
+void announce(const Kernel &kernel, const Span &span) {
+    for (std::size_t s = 0; s < span.source_count; ++s)
         announce_read(static_cast<const char *>(span.sources[s]) + span.source_offset,
                       span.elements * kernel.source_size);
     for (std::size_t d = 0; d < span.destination_count; ++d)
@@ -30,9 +30,9 @@ void announce(const Kernel &kernel, std::size_t count, const Span &span) {
                        span.elements * kernel.destination_size);
 }
 
-void run_steps(const Kernel &kernel, std::size_t count, const Span &span) {
+void run_steps(const Kernel &kernel, const Span &span) {
     if (span.elements == 0) return;
-    if (MDIST_SANITIZED) announce(kernel, count, span);
+    if (MDIST_SANITIZED) announce(kernel, span);
     kernel.run(span);
 }
 
@@ -43,25 +43,25 @@ const KernelSet &kernels_of(const KernelTable &table, const Operation &operation
     return table.sets[operation.dtype][static_cast<int32_t>(op)];
 }
 
-Span span_of(const Operation &operation, const void *const *sources, void *const *destinations,
-             std::size_t destination_count, std::size_t elements) {
-    Span span = {sources, 0, destinations, 0, destination_count, elements, Scale::kNone, 0, 0};
+Span span_of(const Operation &operation, const void *const *sources, std::size_t source_count,
+             void *const *destinations, std::size_t destination_count, std::size_t elements) {
+    Span span = {sources, source_count, 0, destinations, 0, destination_count, elements, Scale::kNone, 0, 0};
     set_scale(span, operation);
     return span;
 }
 
-void run(const Kernel &kernel, std::size_t count, const Span &whole) {
+void run(const Kernel &kernel, const Span &whole) {
     const std::size_t left = whole.elements % kernel.step;
     // A copy of what was written a moment ago, in wider words, waits until all stores of the kernel before are done.
-    if (left == 0) return run_steps(kernel, count, whole);
+    if (left == 0) return run_steps(kernel, whole);
     Span span = whole;
     span.elements -= left;
-    run_steps(kernel, count, span);
+    run_steps(kernel, span);
 
     alignas(kMaxStep) unsigned char padded[kFanIn][kMaxStep];
     alignas(kMaxStep) unsigned char result[kMaxStep];
     const void *sources[kFanIn];
-    for (std::size_t s = 0; s < count; ++s) {
+    for (std::size_t s = 0; s < span.source_count; ++s) {
         const char *from = static_cast<const char *>(span.sources[s]) + span.source_offset;
         std::memset(padded[s], 0, kMaxStep);
         std::memcpy(padded[s], from + span.elements * kernel.source_size, left * kernel.source_size);
@@ -85,7 +85,7 @@ void run(const Kernel &kernel, std::size_t count, const Span &whole) {
 void block_partial(const KernelSet &set, const void *const *sources, std::size_t offset, std::size_t count,
                    std::size_t elements, void *out) {
     if (count <= kFanIn) {
-        run(set.partial[count], count, {sources, offset, &out, 0, 1, elements, Scale::kNone, 0, 0});
+        run(set.partial, {sources, count, offset, &out, 0, 1, elements, Scale::kNone, 0, 0});
         return;
     }
     const std::size_t left = std::bit_floor(count - 1);
@@ -93,7 +93,7 @@ void block_partial(const KernelSet &set, const void *const *sources, std::size_t
     block_partial(set, sources, offset, left, elements, out);
     block_partial(set, sources + left, offset, count - left, elements, sibling.bytes);
     const void *const partials[] = {out, sibling.bytes};
-    run(set.merge[2], 2, {partials, 0, &out, 0, 1, elements, Scale::kNone, 0, 0});
+    run(set.merge, {partials, 2, 0, &out, 0, 1, elements, Scale::kNone, 0, 0});
 }
 
 } // namespace mdist::reduce

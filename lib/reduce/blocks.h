@@ -19,10 +19,10 @@ struct alignas(kMaxStep) Block {
 
 const KernelSet &kernels_of(const KernelTable &table, const Operation &operation);
 /// A span over all elements, with the division that the operation ends with.
-Span span_of(const Operation &operation, const void *const *sources, void *const *destinations,
-             std::size_t destination_count, std::size_t elements);
+Span span_of(const Operation &operation, const void *const *sources, std::size_t source_count,
+             void *const *destinations, std::size_t destination_count, std::size_t elements);
 /// Runs the kernel on any number of elements. Elements that do not fill a step go through padded copies.
-void run(const Kernel &kernel, std::size_t count, const Span &whole);
+void run(const Kernel &kernel, const Span &whole);
 /// Writes the partial of `count` values to `out`. `elements` must fit a block.
 void block_partial(const KernelSet &set, const void *const *sources, std::size_t offset, std::size_t count,
                    std::size_t elements, void *out);

@@ -21,6 +21,7 @@ enum class Scale : int32_t { kNone, kMultiply, kDivide };
 /// One call of a kernel. The offsets are in bytes; they are added to every source and to every destination.
 struct Span {
     const void *const *sources;
+    size_t source_count; // 1 to kFanIn
     size_t source_offset;
     void *const *destinations;
     size_t destination_offset;
@@ -31,7 +32,8 @@ struct Span {
     double factor64;
 };
 
-/// Reads sources of one format and stores the same or another format. Reads elements before writing the same elements.
+/// Reads sources of one format, combines them along the canonical tree, and stores the same or another format. Reads
+/// elements before writing the same elements.
 struct Kernel {
     void (*run)(const Span &);
     uint16_t source_size; // bytes of an element
@@ -46,11 +48,10 @@ inline constexpr size_t kSquareLanes = 16;
 /// All kernels of one type and operation. A partial is the value of a subtree: float32 for 16-bit types, otherwise of
 /// the type itself.
 struct KernelSet {
-    // Each indexed by the number of sources; [0] is empty.
-    Kernel reduce[kFanIn + 1];  // values to the value
-    Kernel partial[kFanIn + 1]; // values to a partial
-    Kernel merge[kFanIn + 1];   // partials to a partial
-    Kernel finish[kFanIn + 1];  // partials to the value
+    Kernel reduce;  // values to the value
+    Kernel partial; // values to a partial
+    Kernel merge;   // partials to a partial
+    Kernel finish;  // partials to the value
 };
 
 /// Indexed by mdist_dtype_t and by Op. MEAN is empty: it is SUM with a scale.

@@ -52,8 +52,7 @@ struct Sources {
 const void *block_value(const KernelSet &set, Node node, const Sources &from, void *out) {
     if (node.count == 1) return static_cast<const char *>(from.partials[0]) + from.offset;
     if (node.count <= kFanIn && node.as_leaves()) {
-        run(set.merge[node.count], node.count,
-            {from.partials, from.offset, &out, 0, 1, from.elements, Scale::kNone, 0, 0});
+        run(set.merge, {from.partials, node.count, from.offset, &out, 0, 1, from.elements, Scale::kNone, 0, 0});
         return out;
     }
     const std::size_t split = node.lower();
@@ -61,14 +60,14 @@ const void *block_value(const KernelSet &set, Node node, const Sources &from, vo
     const void *const halves[] = {block_value(set, {node.first, split}, from, out),
                                   block_value(set, {node.first + split, node.count - split},
                                               {from.partials + split, from.offset, from.elements}, sibling.bytes)};
-    run(set.merge[2], 2, {halves, 0, &out, 0, 1, from.elements, Scale::kNone, 0, 0});
+    run(set.merge, {halves, 2, 0, &out, 0, 1, from.elements, Scale::kNone, 0, 0});
     return out;
 }
 
 /// Combines block by block: the two halves of the tree, and then their sum.
 void combine_blocks(const KernelSet &set, Node root, const Span &whole) {
     const std::size_t split = root.lower();
-    const std::size_t size = set.finish[2].source_size;
+    const std::size_t size = set.finish.source_size;
     Block lower;
     Block upper;
     for (std::size_t at = 0; at < whole.elements; at += kBlockBytes / size) {
@@ -79,8 +78,9 @@ void combine_blocks(const KernelSet &set, Node root, const Span &whole) {
             block_value(set, {root.first + split, root.count - split},
                         {whole.sources + split, at * size, span.elements}, upper.bytes)};
         span.sources = halves;
-        span.destination_offset = at * set.finish[2].destination_size;
-        run(set.finish[2], 2, span);
+        span.source_count = 2;
+        span.destination_offset = at * set.finish.destination_size;
+        run(set.finish, span);
     }
 }
 
@@ -123,7 +123,7 @@ void reduce_partial(const Operation &operation, const Cut &cut, uint32_t index, 
     const std::size_t count = cut.subtrees()[index].count();
     if (operation.by != nullptr) return reduce_by(*operation.by, nullptr, sources, count, &partial, 1, elements);
     const KernelSet &set = best_kernels(operation);
-    const Kernel &kernel = set.partial[std::min<std::size_t>(count, kFanIn)];
+    const Kernel &kernel = set.partial;
     const std::size_t block = count <= kFanIn ? elements : kBlockBytes / kernel.destination_size;
     for (std::size_t at = 0; at < elements; at += block)
         block_partial(set, sources, at * kernel.source_size, count, std::min(block, elements - at),
@@ -170,9 +170,9 @@ void combine_partials(const Operation &operation, const Cut &cut, const void *co
         return;
     }
     const KernelSet &set = best_kernels(operation);
-    const Span span = span_of(operation, partials, destinations, destination_count, elements);
+    const Span span = span_of(operation, partials, root.count, destinations, destination_count, elements);
     if (as_leaves && root.count <= kFanIn) {
-        run(set.finish[root.count], root.count, span);
+        run(set.finish, span);
     } else {
         combine_blocks(set, root, span);
     }

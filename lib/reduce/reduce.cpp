@@ -15,32 +15,33 @@ namespace {
 
 /// Reduces more sources than a kernel takes, block by block: the two halves of the tree, and then their sum. Reads all
 /// sources before it writes a destination, which may be one of them.
-void reduce_many(const KernelSet &set, std::size_t count, const Span &whole) {
-    const std::size_t left = std::bit_floor(count - 1);
-    const std::size_t block = kBlockBytes / set.merge[2].source_size;
+void reduce_many(const KernelSet &set, const Span &whole) {
+    const std::size_t left = std::bit_floor(whole.source_count - 1);
+    const std::size_t block = kBlockBytes / set.merge.source_size;
     Block lower;
     Block upper;
     const void *const partials[] = {lower.bytes, upper.bytes};
     for (std::size_t at = 0; at < whole.elements; at += block) {
         const std::size_t elements = std::min(block, whole.elements - at);
-        const std::size_t offset = at * set.finish[2].destination_size;
+        const std::size_t offset = at * set.finish.destination_size;
         block_partial(set, whole.sources, offset, left, elements, lower.bytes);
-        block_partial(set, whole.sources + left, offset, count - left, elements, upper.bytes);
+        block_partial(set, whole.sources + left, offset, whole.source_count - left, elements, upper.bytes);
         Span span = whole;
         span.sources = partials;
+        span.source_count = 2;
         span.destination_offset = offset;
         span.elements = elements;
-        run(set.finish[2], 2, span);
+        run(set.finish, span);
     }
 }
 
-void reduce_kernels(const KernelTable &table, const Operation &operation, const Span &span, std::size_t source_count) {
+void reduce_kernels(const KernelTable &table, const Operation &operation, const Span &span) {
     if (span.elements == 0 || span.destination_count == 0) return;
     const KernelSet &set = kernels_of(table, operation);
-    if (source_count <= kFanIn) {
-        run(set.reduce[source_count], source_count, span);
+    if (span.source_count <= kFanIn) {
+        run(set.reduce, span);
     } else {
-        reduce_many(set, source_count, span);
+        reduce_many(set, span);
     }
 }
 
@@ -60,8 +61,8 @@ void reduce(const Operation &operation, const void *const *sources, std::size_t 
 
 void reduce_with(InstructionSet set, const Operation &operation, const void *const *sources, std::size_t source_count,
                  void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept {
-    reduce_kernels(table_of(set), operation, span_of(operation, sources, destinations, destination_count, elements),
-              source_count);
+    reduce_kernels(table_of(set), operation,
+                   span_of(operation, sources, source_count, destinations, destination_count, elements));
 }
 
 double sum_of_squares(int32_t dtype, const void *data, std::size_t elements) noexcept {
@@ -80,11 +81,11 @@ void scale(int32_t dtype, void *data, double factor, std::size_t elements) noexc
 void scale_with(InstructionSet set, int32_t dtype, void *data, double factor, std::size_t elements) noexcept {
     const Operation sum = {dtype, Op::kSum, 1};
     const void *source = data;
-    Span span = span_of(sum, &source, &data, 1, elements);
+    Span span = span_of(sum, &source, 1, &data, 1, elements);
     span.scale = Scale::kMultiply;
     span.factor32 = static_cast<float>(factor);
     span.factor64 = factor;
-    reduce_kernels(table_of(set), sum, span, 1);
+    reduce_kernels(table_of(set), sum, span);
 }
 
 } // namespace mdist::reduce
