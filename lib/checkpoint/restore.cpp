@@ -25,9 +25,9 @@ Failure of_file(const std::string &path, const Failure &failure) {
 }
 
 /// The file that the chief is reading: its header, and the data behind it.
-class Reading {
+class FolderReading {
   public:
-    Reading(const std::string &folder, std::optional<uint64_t> number)
+    FolderReading(const std::string &folder, std::optional<uint64_t> number)
         : found_(CheckpointFolder::open(folder).find(number)) {
         uint64_t length = 0;
         const OldFile &file = found_.second;
@@ -197,7 +197,7 @@ class Piece {
 
 /// Sends the chief's values to all copies on all workers. If the chief fails to read, all workers stop. Returns that
 /// failure on the chief.
-std::optional<Failure> pass_on(Consensus &workers, const Reading *reading, const std::vector<RestoreTarget> &targets,
+std::optional<Failure> pass_on(Consensus &workers, const FolderReading *reading, const std::vector<RestoreTarget> &targets,
                                Piece &piece) {
     std::optional<Failure> trouble;
     for (const RestoreTarget &target : targets) {
@@ -237,12 +237,12 @@ uint64_t Checkpoint::restore(std::optional<uint64_t> number, bool partial, uint6
             throw of_file(found.path, failure);
         }
     };
-    std::unique_ptr<Reading> reading; // the chief's
+    std::unique_ptr<FolderReading> reading; // the chief's
     const std::string first_line =
         text(number ? text("checkpoint ", *number) : "the latest checkpoint", partial ? ", partially" : "");
     const ChiefFile found = ChiefFile::decoded(workers.agree(subject(first_line), [&] {
         if (!workers.is_chief()) return std::string();
-        reading = std::make_unique<Reading>(folder_, number);
+        reading = std::make_unique<FolderReading>(folder_, number);
         const ChiefFile mine{reading->number(), reading->data_bytes(), reading->path(), reading->json()};
         for (const RestoreTarget &target : plan(mine).first) reading->check(target.tensor);
         return mine.encoded();

@@ -13,7 +13,7 @@ namespace {
 constexpr const char *kFormatKey = "mdist.iterator";
 constexpr const char *kFormat = "1";
 /// The most bytes of the text, and of the description in it. Each shuffle adds an order of twenty digits at most.
-constexpr std::size_t kMostBytes = 1 << 20, kMostDescription = 1000;
+constexpr std::size_t kMostStateBytes = 1 << 20, kMostDescription = 1000;
 
 Failure corrupt(const std::string &what) {
     return Failure(MDIST_ERR_DATA_LOSS, text("the text is not a valid iterator state: ", what)).reason("corrupt");
@@ -32,8 +32,8 @@ uint32_t checksum_of(const IteratorState &state) {
 }
 
 Json parsed(std::string_view given) {
-    if (given.size() > kMostBytes)
-        throw corrupt(text("it has ", given.size(), " bytes; at most ", kMostBytes, " are allowed"));
+    if (given.size() > kMostStateBytes)
+        throw corrupt(text("it has ", given.size(), " bytes; at most ", kMostStateBytes, " are allowed"));
     try {
         return parse_json(given, 2);
     } catch (const JsonFault &fault) {

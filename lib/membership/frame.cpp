@@ -8,7 +8,7 @@
 namespace mdist {
 namespace {
 
-constexpr std::string_view kMagic = "mDst";
+constexpr std::string_view kFrameMagic = "mDst";
 constexpr std::size_t kKindAt = 5, kSessionAt = 16;
 
 } // namespace
@@ -20,7 +20,7 @@ Digest Seal::tag(std::string_view frame) {
 }
 
 std::string encode(const ControlFrame &frame, Seal &seal) {
-    std::string bytes(kMagic);
+    std::string bytes(kFrameMagic);
     bytes += PayloadWriter()
                  .number(kProtocolVersion)
                  .number(static_cast<uint8_t>(frame.kind))
@@ -44,15 +44,15 @@ void FrameReader::feed(std::string_view bytes) {
     const bool had_header = bytes_.size() >= kFrameHeaderBytes;
     bytes_ += bytes;
     // A wrong first byte is enough to know garbage, so there is no need to wait for a header.
-    const std::size_t begun = std::min(bytes_.size(), kMagic.size());
-    if (std::string_view(bytes_).substr(0, begun) != kMagic.substr(0, begun))
+    const std::size_t begun = std::min(bytes_.size(), kFrameMagic.size());
+    if (std::string_view(bytes_).substr(0, begun) != kFrameMagic.substr(0, begun))
         fault_ = Fault::kForeign;
     else if (!had_header && bytes_.size() >= kFrameHeaderBytes)
         check_header();
 }
 
 void FrameReader::check_header() {
-    PayloadReader header(std::string_view(bytes_).substr(kMagic.size(), kFrameHeaderBytes - kMagic.size()));
+    PayloadReader header(std::string_view(bytes_).substr(kFrameMagic.size(), kFrameHeaderBytes - kFrameMagic.size()));
     version_ = header.number<uint8_t>();
     const auto kind = header.number<uint8_t>();
     const auto reserved = header.number<uint16_t>();

@@ -7,7 +7,7 @@
 namespace mdist {
 namespace {
 
-constexpr uint32_t kMagic = 0x736c5064; // "dPls"
+constexpr uint32_t kPulseMagic = 0x736c5064; // "dPls"
 
 } // namespace
 
@@ -26,7 +26,7 @@ Digest Pulse::proof(std::string_view said) const {
 
 void Pulse::send(uint32_t rank, bool asks, uint64_t asked_at_ns) {
     std::string bytes = PayloadWriter()
-                            .number(kMagic)
+                            .number(kPulseMagic)
                             .number(static_cast<uint8_t>(asks))
                             .number(self_)
                             .number(rank)
@@ -44,7 +44,7 @@ std::optional<Pulse::SignOfLife> Pulse::heard(std::string_view datagram) {
     const auto to = reader.number<uint32_t>();
     const auto asked_at_ns = reader.number<uint64_t>();
     const auto shown = reader.bytes<sizeof(Digest)>();
-    if (!reader.complete() || magic != kMagic || asks > 1 || to != self_ || from >= answered_.size() || from == self_ ||
+    if (!reader.complete() || magic != kPulseMagic || asks > 1 || to != self_ || from >= answered_.size() || from == self_ ||
         !same_digest(shown, proof(datagram.substr(0, kPulseBytes - sizeof shown))))
         return std::nullopt;
     if (asks == 0) {

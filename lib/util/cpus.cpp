@@ -11,10 +11,10 @@
 namespace mdist {
 namespace {
 
-using File = std::unique_ptr<FILE, int (*)(FILE *)>;
+using CFile = std::unique_ptr<FILE, int (*)(FILE *)>;
 
-File open_file(const char *path) {
-    return File(std::fopen(path, "re"), [](FILE *open) { return open == nullptr ? 0 : std::fclose(open); });
+CFile open_file(const char *path) {
+    return CFile(std::fopen(path, "re"), [](FILE *open) { return open == nullptr ? 0 : std::fclose(open); });
 }
 
 uint32_t affinity_cpus() {
@@ -27,7 +27,7 @@ uint32_t affinity_cpus() {
 /// Returns the CPU quota of cgroup v2, rounded up, or UINT32_MAX without one. It reads the root group. Inside a
 /// container that is the container's own group, which is the case that matters.
 uint32_t quota_cpus() {
-    const File file = open_file("/sys/fs/cgroup/cpu.max");
+    const CFile file = open_file("/sys/fs/cgroup/cpu.max");
     double quota = 0;
     double period = 0;
     if (file == nullptr || std::fscanf(file.get(), "%lf %lf", &quota, &period) != 2 || period <= 0) return UINT32_MAX;
@@ -35,12 +35,12 @@ uint32_t quota_cpus() {
 }
 
 /// Opens the list of CPUs that share this CPU's last cache, such as "0-3,8-11". Empty if there is none.
-File open_sharers(int cpu, const char *folder) {
+CFile open_sharers(int cpu, const char *folder) {
     constexpr int kMostCaches = 10;
     for (int cache = kMostCaches; cache-- > 0;) {
         char path[4096];
         std::snprintf(path, sizeof path, "%s/cpu%d/cache/index%d/shared_cpu_list", folder, cpu, cache);
-        if (File file = open_file(path)) return file;
+        if (CFile file = open_file(path)) return file;
     }
     return open_file("");
 }
@@ -51,7 +51,7 @@ bool share_last_cache(const cpu_set_t &cpus, const char *folder) {
     int cpu = 0;
     while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &cpus)) ++cpu;
     if (cpu == CPU_SETSIZE) return false;
-    const File file = open_sharers(cpu, folder);
+    const CFile file = open_sharers(cpu, folder);
     if (file == nullptr) return false;
     cpu_set_t others = cpus;
     for (int first = 0; std::fscanf(file.get(), "%d", &first) == 1;) {

@@ -13,7 +13,7 @@
 namespace mdist {
 namespace {
 
-struct Operation {
+struct InprocTransfer {
     bool is_send;
     uint32_t from;
     uint32_t to;
@@ -27,8 +27,8 @@ struct Operation {
 /// All operations of all parties that are posted and not matched yet.
 struct InprocExchange {
     std::mutex mutex;
-    std::list<Operation> sends;
-    std::list<Operation> receives;
+    std::list<InprocTransfer> sends;
+    std::list<InprocTransfer> receives;
     std::vector<bool> closed;
     std::vector<std::vector<Pending *>> complete; // by party: what it has not counted off yet
 };
@@ -61,7 +61,7 @@ class Inproc final : public Link {
         for (Pending *pending : exchange_->complete[self_]) --pending->count;
         exchange_->complete[self_].clear();
         for (const auto *list : {&exchange_->receives, &exchange_->sends})
-            for (const Operation &operation : *list) check_peer(operation);
+            for (const InprocTransfer &transfer : *list) check_peer(transfer);
     }
 
     void wait(uint64_t) override { std::this_thread::yield(); }
@@ -70,13 +70,13 @@ class Inproc final : public Link {
     void close() noexcept override {
         const std::lock_guard lock(exchange_->mutex);
         exchange_->closed[self_] = true;
-        exchange_->sends.remove_if([this](const Operation &operation) { return operation.from == self_; });
-        exchange_->receives.remove_if([this](const Operation &operation) { return operation.to == self_; });
+        exchange_->sends.remove_if([this](const InprocTransfer &transfer) { return transfer.from == self_; });
+        exchange_->receives.remove_if([this](const InprocTransfer &transfer) { return transfer.to == self_; });
     }
 
   private:
     /// Finds the oldest send for a receive, and copies its bytes.
-    bool matched(const Operation &receive) {
+    bool matched(const InprocTransfer &receive) {
         for (auto send = exchange_->sends.begin(); send != exchange_->sends.end(); ++send) {
             if (send->from != receive.from || send->to != self_) continue;
             if (send->bytes != receive.bytes || send->tag != receive.tag)
@@ -91,9 +91,9 @@ class Inproc final : public Link {
     }
 
     /// Throws if this end waits for a peer that is gone.
-    void check_peer(const Operation &operation) const {
-        if ((operation.is_send ? operation.from : operation.to) != self_) return;
-        const uint32_t peer = operation.is_send ? operation.to : operation.from;
+    void check_peer(const InprocTransfer &transfer) const {
+        if ((transfer.is_send ? transfer.from : transfer.to) != self_) return;
+        const uint32_t peer = transfer.is_send ? transfer.to : transfer.from;
         if (exchange_->closed[peer])
             throw Failure(MDIST_ERR_PEER_LOST, text("party ", peer, " has closed its link")).worker(peer);
     }

@@ -2,6 +2,7 @@
 #include "comm/links/shm_stream.h"
 
 #include "comm/call/bad_message.h"
+#include "util/cache_line.h"
 #include "util/failure.h"
 #include "util/round_up.h"
 #include "util/text.h"
@@ -18,7 +19,6 @@ constexpr uint64_t kStride = 32768;
 /// Short messages one after another move a counter once: each move takes the counter's line, and the last line of the
 /// ring, away from a mate that looks at them.
 constexpr uint64_t kTogether = 4096;
-constexpr uint64_t kLine = 64;
 /// So many bytes are asked for before they are needed, since a line of memory takes long from one core to another.
 constexpr uint64_t kSoon = 1152;
 
@@ -134,7 +134,7 @@ void ShmStream::tell_written() {
         ours_.publish(before, written_, last);
     }
     bell_.ring(mate_);
-    for (uint64_t at = written_; at < written_ + kSoon; at += kLine) __builtin_prefetch(to_ring_ + place(at), 1);
+    for (uint64_t at = written_; at < written_ + kSoon; at += kCacheLine) __builtin_prefetch(to_ring_ + place(at), 1);
 }
 
 /// Shows the mate what has been taken from its ring. A small part of the ring can wait.
@@ -186,7 +186,7 @@ uint64_t ShmStream::bytes_there(uint64_t wanted) {
     if (there > ring_bytes_)
         throw bad_message(mates_.job_rank(mate_), "a write count that exceeds the room in its buffer");
     if (!has_recent_)
-        for (uint64_t at = read_; at < std::min(seen_written_, read_ + kSoon); at += kLine)
+        for (uint64_t at = read_; at < std::min(seen_written_, read_ + kSoon); at += kCacheLine)
             __builtin_prefetch(from_ring_ + place(at));
     return there;
 }

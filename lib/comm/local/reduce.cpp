@@ -4,6 +4,7 @@
 #include "comm/call/buffers.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
+#include "util/cache_line.h"
 #include "util/dtype.h"
 #include "util/round_up.h"
 
@@ -13,10 +14,8 @@
 namespace mdist {
 namespace {
 
-constexpr std::size_t kLine = 64;
-
 std::size_t padded(std::size_t bytes) {
-    return round_up(bytes, kLine);
+    return round_up(bytes, kCacheLine);
 }
 
 std::size_t padded_bytes(const Call &call) {
@@ -29,7 +28,7 @@ std::size_t padded_bytes(const Call &call) {
 /// block before it writes a destination, since a destination may also be a source. Advances the sources.
 void reduce_and_apply(const Call &call, const reduce::Operation &operation, const void **sources, uint32_t parties,
                       void *const *destinations, uint32_t destination_count, std::size_t elements) {
-    alignas(kLine) char results[8192];
+    alignas(kCacheLine) char results[8192];
     const std::size_t size = dtype_size(operation.dtype);
     void *const block = results;
     for (std::size_t at = 0; at < elements;) {

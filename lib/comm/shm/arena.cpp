@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/shm/arena.h"
 
+#include "util/cache_line.h"
 #include "util/failure.h"
 #include "util/round_up.h"
 #include "util/text.h"
@@ -16,7 +17,6 @@
 namespace mdist {
 namespace {
 
-constexpr std::size_t kLine = 64;
 /// The unit in which memory is taken. Larger blocks have granules of their own.
 constexpr std::size_t kGranule = 65536;
 /// Blocks of this size or more return their memory to the system.
@@ -40,7 +40,7 @@ ShmArena::ShmArena(std::shared_ptr<OwnSegment> segment, std::size_t offset, std:
 
 Memory ShmArena::allocate(std::size_t bytes) {
     if (bytes > bytes_) throw no_memory(bytes);
-    const std::size_t alignment = bytes < kGranule ? kLine : kGranule;
+    const std::size_t alignment = bytes < kGranule ? kCacheLine : kGranule;
     const std::size_t extent = round_up(std::max<std::size_t>(bytes, 1), alignment);
     const std::size_t offset = take(extent, alignment);
     Memory block = memory(offset, extent);

@@ -2,6 +2,8 @@
 // Copies of memory that nobody reads soon.
 #pragma once
 
+#include "util/cache_line.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +19,6 @@ namespace mdist {
 /// need not be read before they are overwritten. When it returns, the writes are ordered before later ones.
 inline void copy_past_caches(char *to, const char *from, std::size_t bytes) noexcept {
 #if defined(__SSE2__)
-    constexpr std::size_t kCacheLine = 64;
     constexpr std::size_t kStep = sizeof(__m128i);
     const std::size_t before = std::min<std::size_t>(-reinterpret_cast<uintptr_t>(to) % kCacheLine, bytes);
     const std::size_t end = before + (bytes - before) / kCacheLine * kCacheLine;

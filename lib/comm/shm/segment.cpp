@@ -26,10 +26,10 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHead = kPage; // in front of data(): tells this segment from any other file
 constexpr std::size_t kCookie = 16;
-constexpr char kMagic[16] = "mdist segment 1";
+constexpr char kSegmentMagic[16] = "mdist segment 1";
 
 struct Head {
-    char magic[sizeof kMagic];
+    char magic[sizeof kSegmentMagic];
     char cookie[2 * kCookie + 1]; // in hexadecimal
 };
 
@@ -111,7 +111,7 @@ OwnSegment::OwnSegment(std::size_t bytes) {
         throw(errno = error, no_segment(bytes, "its first page"));
     }
     Head *const head = reinterpret_cast<Head *>(map_);
-    std::memcpy(head->magic, kMagic, sizeof kMagic);
+    std::memcpy(head->magic, kSegmentMagic, sizeof kSegmentMagic);
     std::memcpy(head->cookie, cookie.c_str(), sizeof head->cookie);
     offer_ = text("shm1 ", getpid(), " ", fd_, " ", length_, " ", cookie);
 }
@@ -183,7 +183,7 @@ void MateSegment::open(int fd, const std::string &cookie) {
     if (map_ == nullptr)
         throw no_mate(text("its shared memory of ", length_, " bytes cannot be mapped: ", strerror(error)));
     const Head *const head = reinterpret_cast<const Head *>(map_);
-    if (std::memcmp(head->magic, kMagic, sizeof kMagic) != 0 ||
+    if (std::memcmp(head->magic, kSegmentMagic, sizeof kSegmentMagic) != 0 ||
         std::memcmp(head->cookie, cookie.c_str(), sizeof head->cookie) != 0 || owner_gone())
         throw no_mate(text(path, " is not the shared memory that it offered"));
     madvise(const_cast<char *>(map_), length_, MADV_DONTDUMP); // the owner's core dump has it

@@ -11,9 +11,9 @@
 namespace mdist {
 namespace {
 
-class Lines final : public Records {
+class LineRecords final : public Records {
   public:
-    Lines(Input input, uint64_t max_record_bytes) : input_(std::move(input)), most_(max_record_bytes) {}
+    LineRecords(Input input, uint64_t max_record_bytes) : input_(std::move(input)), most_(max_record_bytes) {}
 
     bool next(Tensor &record, Room *room) override {
         if (std::exchange(refused_, false)) pass_line();
@@ -76,7 +76,7 @@ class Lines final : public Records {
 } // namespace
 
 std::unique_ptr<Records> make_lines(Input input, uint64_t max_record_bytes) {
-    return std::make_unique<Lines>(std::move(input), max_record_bytes);
+    return std::make_unique<LineRecords>(std::move(input), max_record_bytes);
 }
 
 } // namespace mdist

@@ -169,18 +169,18 @@ void check_names(const Dataset &files) {
 }
 
 /// A larger size must be a mistake.
-constexpr uint64_t kMostBytes = uint64_t{1} << 40;
+constexpr uint64_t kMostRecordBytes = uint64_t{1} << 40;
 
 void check_format(const RecordFormat &format) {
-    if (format.max_record_bytes > kMostBytes)
-        throw invalid(text("max_record_bytes is ", format.max_record_bytes, "; the maximum is ", kMostBytes));
+    if (format.max_record_bytes > kMostRecordBytes)
+        throw invalid(text("max_record_bytes is ", format.max_record_bytes, "; the maximum is ", kMostRecordBytes));
     if (format.kind != RecordFormat::Kind::kFixed) return;
     if (format.record_bytes == 0 || format.record_bytes > format.max_record_bytes)
         throw invalid(text("record_bytes is ", format.record_bytes, "; it must be 1 to ", format.max_record_bytes,
                            " (max_record_bytes)"));
-    if (format.header_bytes > kMostBytes || format.footer_bytes > format.max_record_bytes)
+    if (format.header_bytes > kMostRecordBytes || format.footer_bytes > format.max_record_bytes)
         throw invalid(text("header_bytes is ", format.header_bytes, " and footer_bytes is ", format.footer_bytes,
-                           "; they must be at most ", kMostBytes, " and ", format.max_record_bytes));
+                           "; they must be at most ", kMostRecordBytes, " and ", format.max_record_bytes));
 }
 
 } // namespace

@@ -14,7 +14,7 @@ namespace mdist {
 namespace {
 
 /// What does not depend on this worker's span.
-struct Common {
+struct ElasticBasis {
     std::shared_ptr<Job> job;
     ElasticContribution make;
     NoteIterator note;
@@ -39,7 +39,7 @@ struct Common {
 
 class ElasticDataset final : public Dataset {
   public:
-    explicit ElasticDataset(Common common)
+    explicit ElasticDataset(ElasticBasis common)
         : Dataset(common.spec), common_(std::move(common)), current_(common_.dealt_now()), generation_(generation()) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override {
@@ -75,7 +75,7 @@ class ElasticDataset final : public Dataset {
         return current_;
     }
 
-    const Common common_;
+    const ElasticBasis common_;
     const std::shared_ptr<Counter> iterations_ = std::make_shared<Counter>(0);
     mutable std::mutex mutex_;
     mutable std::shared_ptr<const Dataset> current_;
@@ -87,7 +87,7 @@ class ElasticDataset final : public Dataset {
 std::shared_ptr<Dataset> distribute_elastic(const std::shared_ptr<Job> &job, CallKind kind, uint64_t number,
                                             FunctionRef<ElasticContribution()> prepare, NoteIterator note) {
     require_cross_replica(*job, kind->name(), "Distribute before mdist_run, and pass elements as arguments");
-    Common common;
+    ElasticBasis common;
     common.job = job;
     common.note = std::move(note);
     common.agreement = [job, number, iterators = std::make_shared<std::atomic<uint64_t>>(0)] {
