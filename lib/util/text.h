@@ -2,46 +2,53 @@
 // Text: builds sentences. `text("batch ", n, " of ", m)` joins strings, characters and numbers.
 #pragma once
 
-#include <charconv>
+#include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 namespace mdist {
 
-inline void append_text(std::string &out, std::string_view part) {
-    out += part;
-}
-inline void append_text(std::string &out, char part) {
-    out += part;
-}
+/// A string, which must outlive it, a character or a number. Constructors convert, so that parts are written like
+/// arguments.
+struct TextPart {
+    enum class Kind : uint8_t { kWords, kCharacter, kSigned, kUnsigned, kReal };
 
-template <typename Number, typename = std::enable_if_t<std::is_arithmetic_v<Number> && !std::is_same_v<Number, char>>>
-void append_text(std::string &out, Number part) {
-    out += std::to_string(part);
-}
+    TextPart(std::string_view part) : kind(Kind::kWords), words(part) {}
+    TextPart(const std::string &part) : TextPart(std::string_view(part)) {}
+    TextPart(const char *part) : TextPart(std::string_view(part)) {}
+    TextPart(char part) : kind(Kind::kCharacter), character(part) {}
+    template <std::signed_integral Number>
+    TextPart(Number part) : kind(Kind::kSigned), whole(part) {}
+    template <std::unsigned_integral Number>
+    TextPart(Number part) : kind(Kind::kUnsigned), natural(part) {}
+    template <std::floating_point Number>
+    TextPart(Number part) : kind(Kind::kReal), real(part) {}
 
+    Kind kind;
+    union {
+        std::string_view words;
+        char character;
+        int64_t whole;
+        uint64_t natural;
+        double real;
+    };
+};
+
+std::string joined(std::initializer_list<TextPart> parts);
+
+// Only fills an array: to be expanded at each of a thousand calls, it must be short.
 template <typename... Parts>
 std::string text(const Parts &...parts) {
-    std::string out;
-    (append_text(out, parts), ...);
-    return out;
+    return joined({TextPart(parts)...});
 }
 
 /// Returns the shortest text that reads back as the same number.
-inline std::string exact_text(double number) {
-    char digits[32];
-    return std::string(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
-}
+std::string exact_text(double number);
 
 /// Returns "1, 2, 3". For more than 16 numbers, returns the first 16 and the count.
-inline std::string listed(const std::vector<uint64_t> &numbers) {
-    constexpr std::size_t kShown = 16;
-    std::string all;
-    for (std::size_t i = 0; i < numbers.size() && i < kShown; ++i) all += text(i == 0 ? "" : ", ", numbers[i]);
-    return numbers.size() > kShown ? text(all, " ... (", numbers.size(), " in all)") : all;
-}
+std::string listed(const std::vector<uint64_t> &numbers);
 
 } // namespace mdist

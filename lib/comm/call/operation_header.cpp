@@ -82,10 +82,9 @@ std::string OperationHeader::text() const {
     std::string out = call_text(call);
     out.pop_back();
     if (dtype != 0) {
-        append_text(out, mdist::text(buffer_count, buffer_count == 1 ? " buffer" : " buffers",
-                                     on_gpus != 0 ? " on the GPU: " : ": ",
-                                     dtype == kElements ? "elements" : dtype_name(dtype)));
-        if (input_lengths_agree(call.kind->pattern())) append_text(out, mdist::text(" x ", elements));
+        out += mdist::text(buffer_count, buffer_count == 1 ? " buffer" : " buffers",
+                           on_gpus != 0 ? " on the GPU: " : ": ", dtype == kElements ? "elements" : dtype_name(dtype));
+        if (input_lengths_agree(call.kind->pattern())) out += mdist::text(" x ", elements);
         if (buffer_count > 1) out += ", ...";
     }
     return out + ")";
