@@ -135,7 +135,7 @@ void divide_each(int32_t dtype, void *to, const void *from, std::size_t elements
         using T = decltype(type);
         if constexpr (std::is_floating_point_v<T>) divide_reals<T>(to, from, elements);
         if constexpr (std::is_same_v<T, Half>) divide_halves(to, from, elements, half_to_double, double_to_half);
-        if constexpr (std::is_same_v<T, Bfloat16>)
+        if constexpr (std::is_same_v<T, BrainFloat>)
             divide_halves(to, from, elements, bfloat16_to_double, double_to_bfloat16);
         if constexpr (std::is_integral_v<T>) divide_integers_each<T>(to, from, elements);
     });

@@ -133,7 +133,7 @@ void narrow(const Accumulators &from, double divisor, int32_t dtype, void *to) {
             double value = from.real[i] / divisor;
             if (std::isnan(value)) value = std::bit_cast<double>(uint64_t{0x7ff8000000000000});
             if constexpr (std::is_same_v<T, Half>) put(i, double_to_half(value));
-            if constexpr (std::is_same_v<T, Bfloat16>) put(i, double_to_bfloat16(value));
+            if constexpr (std::is_same_v<T, BrainFloat>) put(i, double_to_bfloat16(value));
             if constexpr (std::is_floating_point_v<T>) put(i, static_cast<T>(value));
         }
     });

@@ -14,7 +14,7 @@ namespace mdist::reduce {
 
 /// Stand for the 16-bit floats where code calls `use(T{})` with the C++ type of a dtype.
 struct Half {};
-struct Bfloat16 {};
+struct BrainFloat {};
 /// A byte that is 0 or something else.
 enum class Truth : uint8_t {};
 
@@ -29,7 +29,7 @@ void with_type(int32_t dtype, Use use) {
         case MDIST_FLOAT16:
             return use(Half{});
         case MDIST_BFLOAT16:
-            return use(Bfloat16{});
+            return use(BrainFloat{});
         case MDIST_INT8:
             return use(int8_t{});
         case MDIST_UINT8:

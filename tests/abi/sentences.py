@@ -38,7 +38,7 @@ HEADER = f"""\
 
 OMITTED = {
     ("src/launch/remote.cpp", "kScript"): "a script that a shell on another host runs",
-    ("lib/comm/shm/segment.cpp", "kMagic"): "the first bytes of shared memory",
+    ("lib/comm/shm/segment.cpp", "kSegmentMagic"): "the first bytes of shared memory",
 }
 UNREAD = {"keyed_digest", "direction_key", "handshake_key", "ask"}  # their texts go into digests or to other programs
 COMPARES = set("starts_with ends_with find rfind compare contains strcmp strncmp strstr sscanf strptime getenv".split())
