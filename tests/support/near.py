@@ -184,7 +184,8 @@ def ranks(path, project, table):
     users = project.including(header)
     for user in users:
         if user.startswith('tests/') and user.endswith(('.c', '.cpp')):
-            found += [((1,), test) for test in project.made_from(user)]
+            own = project.made_from(user)
+            found += [((1, len(own)), test) for test in own]  # what few tests share tells more
     rows = table.folders(path)
     if path.endswith('.h'):
         for user in users:
