@@ -38,7 +38,7 @@ MDIST_TEST_HELPER void expect_files(const char *folder, const char *wanted) {
 }
 
 MDIST_TEST_HELPER void remove_file(const char *folder, const char *name) {
-    char path[512];
+    char path[1024];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     unlink(path);
 }

@@ -10,7 +10,7 @@ static const uint64_t kMillisecond = 1000000;
 /// The words of the library for a wait that took too long: "did not finish within 300 ms", or "... 1.5 s".
 static const char *too_long(uint64_t limit_ms) {
     static char words[64];
-    snprintf(words, sizeof words, "did not finish within %g %s", limit_ms < 1000 ? (double)limit_ms : limit_ms * 1e-3,
+    snprintf(words, sizeof words, "did not finish within %g %s", limit_ms < 1000 ? (double)limit_ms : (double)limit_ms * 1e-3,
              limit_ms < 1000 ? "ms" : "s");
     return words;
 }
