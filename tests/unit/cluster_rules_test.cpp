@@ -187,7 +187,7 @@ void a_union_with_gaps_keeps_indices(void **) {
 
 } // namespace
 
-SUBJECT(cluster) {
+SUBJECT(cluster_rules) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_those_of_tensorflow),
         cmocka_unit_test(the_chief_is_the_chief_or_else_worker_0),

@@ -116,7 +116,7 @@ void readers_are_told_apart_by_all_that_changes_their_records(void **) {
 
 } // namespace
 
-SUBJECT(data_saved) {
+SUBJECT(data_saved_layouts) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(positions_of_another_layout_are_refused_where_they_differ),
         cmocka_unit_test(readers_are_told_apart_by_all_that_changes_their_records),

@@ -99,7 +99,7 @@ void every_element_is_in_one_pack(void **) {
 
 } // namespace
 
-SUBJECT(packs) {
+SUBJECT(pack_elements) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_pack_that_is_larger_takes_no_further_buffer),
         cmocka_unit_test(parts_by_count_are_of_equal_length_but_the_last),
