@@ -87,6 +87,7 @@ ALLOWED = {  # (rule, file): (most lines, why)
     ("limit", "tests/api/work_queue_test.c"): (1, MUST_RUN_OUT),
     ("limit", "tests/api/work_test.c"): (1, MUST_RUN_OUT),
     ("limit", "tests/gpu_fake/failure_test.c"): (3, MUST_RUN_OUT),
+    ("limit", "tests/gpu/comm/trainings_test.c"): (1, "after a fault, any worker may end with an error"),
     ("limit", "tests/gpu_faults/hang_test.c"): (1, MUST_RUN_OUT),
     ("limit", "tests/multi/messages_test.c"): (1, MUST_RUN_OUT),
     ("limit", "tests/multi/membership_test.cpp"): (2, "a setting on which workers disagree; patience for what hangs"),

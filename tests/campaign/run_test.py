@@ -76,11 +76,11 @@ class Campaigns(unittest.TestCase):
         program.chmod(0o755)
 
     def test_a_seed_that_fails_can_be_repeated_alone_if_the_program_names_it(self):
-        self.stand_in("tests/unit/unit_plan", 'echo "ERROR: seed 203: worker 1 has wrong results"; exit 1\n')
+        self.stand_in("tests/unit/unit", 'echo "ERROR: seed 203: worker 1 has wrong results"; exit 1\n')
         result = self.run_campaign("unit:plan", "--count", "200", "--seed", "100")
         self.assertIn("repeat it with: MDIST_TEST_SEED=203 ", result.stdout)
         self.assertEqual(result.stdout.splitlines()[-1], "199 passed, 1 failed")
-        self.stand_in("tests/unit/unit_plan", 'echo "crashed"; exit 1\n')
+        self.stand_in("tests/unit/unit", 'echo "crashed"; exit 1\n')
         result = self.run_campaign("unit:plan", "--count", "200", "--seed", "100")
         self.assertIn("repeat it with: MDIST_TEST_SEED=100 MDIST_TEST_COUNT=200 ", result.stdout)
 

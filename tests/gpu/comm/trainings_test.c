@@ -44,9 +44,10 @@ static mdist_strategy_t *strategy_on(const Plan *plan, const char *devices, cons
     GIVES(MDIST_OK, mdist_config_set(config, "devices", devices, &error));
     GIVES(MDIST_OK, mdist_config_set(config, "communication.implementation", implementation, &error));
     GIVES(MDIST_OK, mdist_config_set(config, "gpu.blocking", plan->blocking ? "true" : "false", &error));
+    /* Somebody may wait in vain after a fault, and whoever is late then ends with an error, as all may. */
     for (int i = 0; i < 2 && plan->fault[0] != '\0'; ++i)
         GIVES(MDIST_OK,
-              mdist_config_set(config, i == 0 ? "communication.timeout" : "communication.join_timeout", "60s", &error));
+              mdist_config_set(config, i == 0 ? "communication.timeout" : "communication.join_timeout", "5s", &error));
     const mdist_status_t status = mdist_strategy_create(config, &strategy, &why);
     mdist_config_destroy(config);
     return failed(plan, status, why) ? NULL : strategy;
