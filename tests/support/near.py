@@ -281,7 +281,7 @@ def main(build, revision, patience=1.0):
     chooser = Chooser(project, paths, durations, cores, missing)
     batch = chooser.choose(left, max(SECONDS, chooser.for_all(left) + LEAST)) or left[:1]
 
-    run = runner.Runner(build, 2 * cores, patience)
+    run = runner.Runner(build, runner.SLOTS * cores, patience)
     run.end_at(signal.SIGTERM, signal.SIGINT)
     results, again, done = {}, {}, []
 

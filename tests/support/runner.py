@@ -24,6 +24,7 @@ import summary  # noqa: E402
 
 SKIPPED = 77
 GRACE = 5  # seconds between SIGTERM and SIGKILL
+SLOTS = 3  # for each processor: many tests wait for something most of the time
 MOST_AGAIN = 10  # if more programs failed than this, it was no accident
 # Tests of these start several processes or hold several hosts or cards, and count twice.
 CROWDED_SUITES = {'multi', 'netns'}
@@ -180,7 +181,7 @@ def run_again(runner, tests, results):
 
 def run_and_sum_up(build, tests, patience):
     durations = Durations(build)
-    runner = Runner(build, 2 * len(os.sched_getaffinity(0)), patience)  # many wait for something most of the time
+    runner = Runner(build, SLOTS * len(os.sched_getaffinity(0)), patience)
     runner.end_at(signal.SIGTERM, signal.SIGINT)
     results = runner.run(in_order(tests, durations))
     again = run_again(runner, tests, results)
