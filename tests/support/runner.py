@@ -23,6 +23,7 @@ import needed  # noqa: E402
 import summary  # noqa: E402
 
 SKIPPED = 77
+WAKE = 1  # seconds: Python's main thread handles a signal when it is awake, and another thread may have been woken by it
 GRACE = 5  # seconds between SIGTERM and SIGKILL
 SLOTS = 3  # for each processor: many tests wait for something most of the time
 MOST_AGAIN = 10  # if more programs failed than this, it was no accident
@@ -89,7 +90,8 @@ class Runner:
         for test in tests:
             cost = self.slots if alone or not test['is_parallel'] else min(self.slots, weight(test))
             with self.changed:
-                self.changed.wait_for(lambda: self.asked_to_end or self.free >= cost)
+                while not self.asked_to_end and self.free < cost:
+                    self.changed.wait(WAKE)
                 if self.asked_to_end:
                     break
                 if not may_begin(test):
@@ -99,7 +101,8 @@ class Runner:
             threads.append(threading.Thread(target=self.run_one, args=(test, cost, results)))
             threads[-1].start()
         for thread in threads:
-            thread.join()
+            while thread.is_alive():
+                thread.join(WAKE)
         return results
 
     def run_one(self, test, cost, results):
