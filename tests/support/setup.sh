@@ -139,3 +139,13 @@ set_up_build() {
     meson setup "$folder" "$@" >&2 </dev/null || die "meson could not configure $folder (its messages are above)"
     printf '%s\n' "${all[@]}" >"$folder/.configured"
 }
+
+# installed_targets FOLDER: what `meson install` takes from this build folder, as targets of Ninja.
+installed_targets() {
+    python3 - "$(realpath -- "$1")" <<'END'
+import json, os, sys
+for target in json.load(open(sys.argv[1] + '/meson-info/intro-targets.json')):
+    if target['installed']:
+        print(*(os.path.relpath(path, sys.argv[1]) for path in target['filename']), sep='\n')
+END
+}

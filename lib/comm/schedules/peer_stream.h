@@ -41,8 +41,8 @@ struct PeerStream {
 
 /// Rounds up to the multiple at which segments and chunks begin, for the kernels' sake.
 inline uint64_t aligned_elements(uint64_t elements, std::size_t element_size) {
-    constexpr uint64_t kAlignment = 64;
-    return element_size < kAlignment ? round_up(elements, kAlignment) : elements;
+    constexpr uint64_t kMultiple = 64;
+    return element_size < kMultiple ? round_up(elements, kMultiple) : elements;
 }
 
 /// The best chunk size: large enough that the cost of each chunk matters little, small enough that results follow

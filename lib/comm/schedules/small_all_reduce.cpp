@@ -77,12 +77,12 @@ std::size_t SmallAllReduce::result_bytes() const {
 }
 
 void SmallAllReduce::lay_out(Scratch &scratch) {
-    constexpr std::size_t kAlignment = 64;
+    constexpr std::size_t kPieceAlignment = 64;
     const auto each_piece = [&](auto use) {
         for (uint32_t round = 0; round < plan().joins(); ++round) {
-            if (speaks(round)) use(own_[round], bytes(round, own_block(round)), kAlignment);
+            if (speaks(round)) use(own_[round], bytes(round, own_block(round)), kPieceAlignment);
             for (uint32_t i = 0; i < part(round).from.count; ++i)
-                use(others_[number(round, i)], incoming_bytes(round, i), kAlignment);
+                use(others_[number(round, i)], incoming_bytes(round, i), kPieceAlignment);
         }
         // Results lie end to end, so that they can be given in one message.
         for (uint32_t segment = 0; segment < plan().segments(); ++segment)
