@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from time_limits import LONG_ENOUGH_S, PATIENCE_S, Late, try_longer  # noqa: E402
+from time_limits import LONG_ENOUGH_S, PATIENCE_S, Late, await_that, try_longer  # noqa: E402
 
 RUN = pathlib.Path(__file__).with_name("run")
 PROGRAMS = {
@@ -108,9 +108,13 @@ def problems(folder):
 
 def problems_of_hang(folder, limit_s):
     """Nothing ends the driver's command. So many seconds are left to everything else, too."""
+    waits = folder / "timeout.waits"
+    waits.unlink(missing_ok=True)
     lines = lines_of(folder, MDIST_GPU_MOST=str(limit_s), MDIST_GPU_PATIENCE="0", TIMEOUT_HANGS="1")[1]
-    os.kill(int((folder / "timeout.waits").read_text()), signal.SIGKILL)
-    if any("hangs in the driver" in line for line in lines) or "ok 6" not in lines:
+    begun = waits.exists()
+    await_that(lambda: waits.exists() and waits.read_text().endswith("\n"), "the command that hangs")
+    os.kill(int(waits.read_text()), signal.SIGKILL)
+    if not begun or any("hangs in the driver" in line for line in lines) or "ok 6" not in lines:
         raise Late("\n".join(lines))
     yield from problems_of_driver(lines, NOT_ENDED.format(limit_s))
 
