@@ -67,9 +67,9 @@ update_package_lists() {
         fi
         sleep 0.2
     done
-    answered || kill "$updating" 2>/dev/null || true
+    # Behind sudo it may not be ours to end: then nobody waits for it.
+    answered || { kill "$updating" 2>/dev/null; return 1; }
     wait "$updating" || true
-    answered
 }
 
 # room_for FOLDER MEGABYTES: ends the script if the folder, or what it would be made in, cannot be written to or has less
