@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char *kFeatures[] = {"avx2", "avx512", "cuda", "nccl", "gloo", "shm", "secret"};
+constexpr const char *kFeatures[] = {"avx2", "avx512", "cuda", "nccl", "shm", "secret"};
 
 std::string version_text() {
     const uint32_t version = mdist_version();
@@ -96,7 +96,7 @@ std::vector<std::string> links_of(const Json &all) {
     const auto wanted = all["config"]["communication.implementation"].get<std::string>();
     if (workers == 1) return {"none: there is one worker, and its replicas share its memory"};
     const std::string chosen = "communication.implementation is " + wanted;
-    const bool sockets = wanted == "tcp" || wanted == "gloo";
+    const bool sockets = wanted == "tcp";
     std::vector<std::string> lines;
     lines.push_back(sockets ? "no shared memory: " + chosen
                             : "shared memory with workers of this host (" + chosen + ")");
@@ -104,12 +104,6 @@ std::vector<std::string> links_of(const Json &all) {
         lines.push_back("no tcp: " + chosen + ", so a strategy with workers on other hosts cannot be made");
     else
         lines.push_back(sockets ? "tcp with all workers: " + chosen : "tcp with workers of other hosts");
-    if (wanted == "gloo")
-        lines.push_back("gloo for messages of 64 KiB and more");
-    else
-        lines.push_back(
-            std::string("no gloo: ") +
-            (mdist_has("gloo") != 0 ? chosen : std::string("libmdist-gloo.so or what it needs is not there")));
     return lines;
 }
 

@@ -118,8 +118,8 @@ MDIST_API uint32_t mdist_version(void);
 /**
  * Returns 1 if this build and this host support @p feature, else 0.
  *
- * Known features: "cuda", "nccl", "gloo", "shm", "tcp", "avx2", "avx512" and "secret" (of a job). Unknown names, and
- * NULL, give 0. "cuda", "nccl" and "gloo" load the library's module for it. CUDA does not survive a fork: do not ask
+ * Known features: "cuda", "nccl", "shm", "tcp", "avx2", "avx512" and "secret" (of a job). Unknown names, and
+ * NULL, give 0. "cuda" and "nccl" load the library's module for it. CUDA does not survive a fork: do not ask
  * for "cuda" or "nccl" before a fork whose child uses GPUs.
  * @thread any   @blocks while a module is loaded, the first time   @collective no   @calls-back never   @since 0.1
  */

@@ -41,7 +41,7 @@
  *   shared memory on one host, else by one connection for each pair. So keep groups. Do not make one in each step.
  * - A group is fastest if the list names the members of each worker one after another. With other lists, sums send
  *   every member's input instead of partial sums.
- * - The key `communication.implementation` applies, but groups use tcp in place of gloo.
+ * - The key `communication.implementation` applies.
  *
  * GPUs: buffers may lie on the replicas' GPUs. If the strategy uses NCCL, a group of several replicas of one worker has
  * NCCL communicators of its own. Other groups do not: within a worker, the library's kernels sum, and between workers,

@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "comm/links/gloo.h"
 #include "device/gpu/loader.h"
 #include "membership/secret.h"
 #include "reduce/variants.h"
@@ -15,15 +14,6 @@ uint32_t mdist_version(void) {
 }
 
 namespace {
-
-/// Loads the module, since nothing else can tell.
-bool has_gloo() noexcept {
-    try {
-        return mdist::gloo_available();
-    } catch (const std::exception &) { // out of memory
-        return false;
-    }
-}
 
 /// Loads the module and asks CUDA.
 bool has_gpus() noexcept {
@@ -51,7 +41,6 @@ int32_t mdist_has(const char *feature) {
     if (name == "avx2") return mdist::reduce::available(InstructionSet::kAvx2);
     if (name == "avx512") return mdist::reduce::available(InstructionSet::kAvx512);
     if (name == "cuda") return has_gpus();
-    if (name == "gloo") return has_gloo();
     if (name == "nccl") return has_nccl();
     if (name == "secret") return mdist::secrets_are_built();
     if (name == "shm" || name == "tcp") return 1;

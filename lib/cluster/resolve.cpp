@@ -211,12 +211,7 @@ void refuse_unbuilt(const Config &config) {
         return open ? gpu_support().count != 0 : config.devices()[0].kind == DeviceKind::kGpu;
     };
     if (config.text("communication.implementation") == "nccl" && !on_gpus())
-        refuse("communication.implementation", "auto, ring, inproc, shm, tcp, gloo");
-    if (config.text("communication.implementation") == "gloo" && config.text("communication.checksum") != "none")
-        throw Failure(MDIST_ERR_UNSUPPORTED, text(config.origin("communication.checksum"),
-                                                  ": communication.checksum = ", config.text("communication.checksum"),
-                                                  " does not work with Gloo, which has no checksums. Use tcp"))
-            .reason("not_built");
+        refuse("communication.implementation", "auto, ring, inproc, shm, tcp");
     if (config.text("cross_device_ops") == "nccl" && !on_gpus())
         refuse("cross_device_ops", "auto, hierarchical_copy, one_device");
 }

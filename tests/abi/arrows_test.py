@@ -43,7 +43,7 @@ THIRD_PARTY = {
     "sodium.h": r"lib/membership/secret\.cpp",
     "cuda": r"lib/cuda/\w+\.(cpp|h|cu)|tests/gpu/.*|examples/math/.*",
     "nccl": r"lib/cuda/\w+\.(cpp|h)",
-    "gloo/": r"lib/comm/links/gloo\w*\.(cpp|h)|tests/bench/peers/gloo\.cpp",
+    "gloo/": r"tests/bench/peers/gloo\.cpp",
     "mpi.h": r"tests/bench/peers/(mpi|collectives_mpi|ping_pong)\.c",
     "cblas": r"(examples|tests)/.*",
     "cublas": r"examples/math/.*",

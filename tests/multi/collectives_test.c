@@ -77,15 +77,6 @@ static void sockets_give_the_bits_of_shared_memory(void **unused) {
     check(3, "cpu*1", sockets);
 }
 
-/// Large operations go by Gloo, the rest by sockets.
-static void gloo_gives_the_bits_of_shared_memory(void **unused) {
-    (void)unused;
-    if (!mdist_has("gloo")) skip();
-    static const char *const gloo[] = {"MDIST_COMMUNICATION_IMPLEMENTATION=gloo", NULL};
-    check(2, "cpu*2", gloo);
-    check(3, "cpu*1", gloo);
-}
-
 static void a_started_operation_goes_on_while_its_replica_does_something_else(void **unused) {
     (void)unused;
     char folder[] = "/tmp/mdist-multi-XXXXXX", path[64], variable[80];
@@ -110,7 +101,6 @@ static int test_all(void) {
         cmocka_unit_test(three_and_four_workers_have_the_bits_of_one),
         cmocka_unit_test(workers_with_different_numbers_of_replicas_have_the_bits_of_one),
         cmocka_unit_test(sockets_give_the_bits_of_shared_memory),
-        cmocka_unit_test(gloo_gives_the_bits_of_shared_memory),
         cmocka_unit_test(a_started_operation_goes_on_while_its_replica_does_something_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

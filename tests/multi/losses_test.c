@@ -354,15 +354,6 @@ static void a_killed_worker_is_named_to_all(void **unused) {
     strike_often(jobs, 6, 9, is_long() ? 160 : 12);
 }
 
-static void a_killed_worker_is_named_where_gloo_moves_the_bytes(void **unused) {
-    (void)unused;
-    if (!mdist_has("gloo")) skip();
-#define GLOO "MDIST_COMMUNICATION_IMPLEMENTATION=gloo"
-    static const Job jobs[] = {
-        {"one_dies", 2, 1, {GLOO}, NULL, 0}, {"one_dies", 3, 2, {GLOO}, NULL, 0}, {"one_dies", 3, 1, {GLOO}, NULL, 1}};
-    strike_often(jobs, 3, 9, is_long() ? 60 : 6);
-}
-
 static void started_operations_end_with_a_killed_worker(void **unused) {
     (void)unused;
     static const Job jobs[] = {{"one_dies", 2, 2, {NULL}, NULL, 1},
@@ -458,7 +449,6 @@ static int test_all(void) {
         cmocka_unit_test(one_that_leaves_is_missed_in_the_next_operation),
         cmocka_unit_test(what_was_done_with_one_that_leaves_is_done_for_all),
         cmocka_unit_test(a_killed_worker_is_named_to_all),
-        cmocka_unit_test(a_killed_worker_is_named_where_gloo_moves_the_bytes),
         cmocka_unit_test(started_operations_end_with_a_killed_worker),
         cmocka_unit_test(a_worker_killed_at_any_time_is_named),
         cmocka_unit_test(a_work_destroyed_is_told_to_all),

@@ -227,14 +227,11 @@ void a_slurm_step_that_started_another_launcher_is_passed_over(void **) {
 }
 
 void what_is_not_built_is_refused_and_not_ignored(void **) {
-    for (const char *yaml :
-         {"communication: {implementation: nccl}", "communication: {implementation: gloo, checksum: crc32c}"}) {
-        Outcome outcome = refused({}, yaml);
-        assert_int_equal(outcome.status, MDIST_ERR_UNSUPPORTED);
-        assert_text(outcome.reason, "not_built");
-        assert_begins(outcome, "c.yaml:1:");
-    }
-    for (const char *word : {"auto", "ring", "inproc", "shm", "tcp", "gloo"})
+    Outcome outcome = refused({}, "communication: {implementation: nccl}");
+    assert_int_equal(outcome.status, MDIST_ERR_UNSUPPORTED);
+    assert_text(outcome.reason, "not_built");
+    assert_begins(outcome, "c.yaml:1:");
+    for (const char *word : {"auto", "ring", "inproc", "shm", "tcp"})
         from_environment({}, text("communication: {implementation: ", word, "}"));
     for (const char *word : {"auto", "file", "data", "'off'", "hint"})
         from_environment({}, text("data: {order: replica, auto_shard_policy: ", word, "}"));

@@ -143,6 +143,8 @@ void device_lists_that_make_no_sense_are_refused(void **) {
 void choices_are_listed_to_who_misses_them(void **) {
     Outcome outcome = outcome_of([] { checked_value(config_key("executor"), "fibers"); });
     refused(outcome, "executor is \"fibers\"; use one of threads, caller");
+    outcome = outcome_of([] { checked_value(config_key("communication.implementation"), "gloo"); });
+    refused(outcome, "communication.implementation is \"gloo\"; use one of auto, ring, nccl, inproc, shm, tcp");
     assert_text(checked_value(config_key("executor"), " CALLER "), "caller");
     assert_text(checked_value(config_key("data.auto_shard_policy"), "OFF"), "off");
 }

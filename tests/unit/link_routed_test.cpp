@@ -47,11 +47,9 @@ std::unique_ptr<Link> make_link(test::Board &board, uint32_t rank, const std::ve
     std::vector<std::unique_ptr<Link>> links;
     links.push_back(make_shm_link(mates, std::make_shared<ShmBell>(mates)));
     links.push_back(make_tcp_link(rank, sockets, awake_ns, false));
-    std::vector<Route> routes;
-    for (uint32_t other = 0; other < kWorkers; ++other) {
-        Link *const link = links[same_host(rank, other) ? 0 : 1].get();
-        routes.push_back({link, link, 0});
-    }
+    std::vector<Link *> routes;
+    for (uint32_t other = 0; other < kWorkers; ++other)
+        routes.push_back(links[same_host(rank, other) ? 0 : 1].get());
     return make_routed_link(std::move(links), std::move(routes), awake_ns);
 }
 

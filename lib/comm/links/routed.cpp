@@ -16,10 +16,9 @@ namespace {
 
 class Routed final : public Link {
   public:
-    Routed(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes, uint64_t awake_ns)
+    Routed(std::vector<std::unique_ptr<Link>> links, std::vector<Link *> routes, uint64_t awake_ns)
         : links_(std::move(links)), routes_(std::move(routes)), alertness_(awake_ns) {
-        for (const auto &link : links_)
-            if (Pollable *const pollable = link->pollable()) pollables_.push_back(pollable);
+        for (const auto &link : links_) pollables_.push_back(link->pollable());
     }
 
     uint32_t self() const override { return links_[0]->self(); }
@@ -27,17 +26,16 @@ class Routed final : public Link {
     uint32_t rank(uint32_t party) const override { return links_[0]->rank(party); }
 
     void send(uint32_t peer, uint64_t tag, const void *data, std::size_t bytes, Pending &pending) override {
-        link(peer, bytes).send(peer, tag, data, bytes, pending);
+        routes_[peer]->send(peer, tag, data, bytes, pending);
     }
     void receive(uint32_t peer, uint64_t tag, void *data, std::size_t bytes, Pending &pending) override {
-        link(peer, bytes).receive(peer, tag, data, bytes, pending);
+        routes_[peer]->receive(peer, tag, data, bytes, pending);
     }
     bool send_now(uint32_t peer, uint64_t tag, const Message &first, const Message &second) override {
-        Link &of_first = link(peer, first.bytes);
-        return &of_first == &link(peer, second.bytes) && of_first.send_now(peer, tag, first, second);
+        return routes_[peer]->send_now(peer, tag, first, second);
     }
     bool receive_now(uint32_t peer, uint64_t tag, void *data, std::size_t bytes) override {
-        return link(peer, bytes).receive_now(peer, tag, data, bytes);
+        return routes_[peer]->receive_now(peer, tag, data, bytes);
     }
 
     void progress() override {
@@ -46,7 +44,6 @@ class Routed final : public Link {
 
     void wait(uint64_t timeout_ns) override {
         if (links_.size() == 1) return links_[0]->wait(timeout_ns);
-        if (pollables_.size() < links_.size()) return wait_in_turns(timeout_ns);
         if (!alertness_.look(timeout_ns, [this] { return stirs(); })) poll_all(timeout_ns);
     }
     void interrupt() noexcept override {
@@ -57,22 +54,15 @@ class Routed final : public Link {
     }
 
   private:
-    Link &link(uint32_t peer, std::size_t bytes) const {
-        const Route &route = routes_[peer];
-        return bytes >= route.large_from ? *route.large : *route.small;
-    }
-
     bool stirs();
     void poll_all(uint64_t timeout_ns);
-    void wait_in_turns(uint64_t timeout_ns);
 
     std::vector<std::unique_ptr<Link>> links_;
-    std::vector<Route> routes_;
+    std::vector<Link *> routes_;
     Alertness alertness_;
     std::vector<Pollable *> pollables_;
     std::vector<pollfd> descriptors_;
     std::vector<std::size_t> begins_; // of each link's descriptors
-    std::size_t turn_ = 0;
 };
 
 /// Whether something is to be done.
@@ -95,15 +85,9 @@ void Routed::poll_all(uint64_t timeout_ns) {
     for (std::size_t i = 0; i < pollables_.size(); ++i) pollables_[i]->end_wait(descriptors_.data() + begins_[i]);
 }
 
-/// Waits for links that cannot be waited for together: for each a while, so that none is neglected for long.
-void Routed::wait_in_turns(uint64_t timeout_ns) {
-    constexpr uint64_t kTurnNs = 100'000;
-    links_[turn_++ % links_.size()]->wait(std::min(timeout_ns, kTurnNs));
-}
-
 } // namespace
 
-std::unique_ptr<Link> make_routed_link(std::vector<std::unique_ptr<Link>> links, std::vector<Route> routes,
+std::unique_ptr<Link> make_routed_link(std::vector<std::unique_ptr<Link>> links, std::vector<Link *> routes,
                                        uint64_t awake_ns) {
     return std::make_unique<Routed>(std::move(links), std::move(routes), awake_ns);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/job/links.h"
 
-#include "comm/links/gloo.h"
 #include "comm/links/routed.h"
 #include "comm/links/shm.h"
 #include "comm/links/tcp.h"
@@ -51,7 +50,7 @@ class Links {
           routes_(ranks_.size()) {}
 
     WorkerLinks make() {
-        const bool shares = wanted_ != "tcp" && wanted_ != "gloo";
+        const bool shares = wanted_ != "tcp";
         if (self_ == ranks_.size()) {
             for (int i = 0; shares && i < 2; ++i) exchange(""); // as the others do in share_memory()
             return {};
@@ -96,7 +95,7 @@ class Links {
         bell_ = std::make_shared<ShmBell>(mates);
         links_.push_back(make_shm_link(mates, bell_, kCollectives));
         for (const uint32_t worker : shared) {
-            routes_[worker] = {links_.back().get(), links_.back().get(), 0};
+            routes_[worker] = links_.back().get();
             ways_[{"shared memory", " (one host)"}].push_back(ranks_[worker]);
         }
         if (!mates->all_share()) return;
@@ -108,7 +107,7 @@ class Links {
     void connect() {
         std::vector<uint32_t> others;
         for (uint32_t worker = 0; worker < count(); ++worker)
-            if (worker != self_ && routes_[worker].small == nullptr) others.push_back(worker);
+            if (worker != self_ && routes_[worker] == nullptr) others.push_back(worker);
         if (others.empty()) return;
         if (wanted_ == "shm")
             throw Failure(MDIST_ERR_UNSUPPORTED,
@@ -123,28 +122,21 @@ class Links {
         for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
         links_.push_back(
             make_tcp_link(self_, sockets, kAwakeNs, checksums_, is_job() ? std::vector<uint32_t>() : ranks_));
-        Link *const small = links_.back().get();
-        Link *large = small;
-        if (wanted_ == "gloo" && is_job()) { // a group of replicas is rarely worth an engine of its own
-            links_.push_back(make_gloo_link(gloo_options(others)));
-            large = links_.back().get();
-        }
-        constexpr std::size_t kLarge = 65536; // bytes; below, handing over to an engine's thread does not pay
         for (const uint32_t worker : others) {
-            routes_[worker] = {small, large, kLarge};
+            routes_[worker] = links_.back().get();
             const std::string why = mates_ ? text(" (", mates_->reason(worker), ')')
                                            : text(" (communication.implementation: ", wanted_, ')');
-            ways_[{large == small ? "tcp" : "tcp, and gloo for large messages,", why}].push_back(ranks_[worker]);
+            ways_[{"tcp", why}].push_back(ranks_[worker]);
         }
     }
 
     /// The same links again, for messages: they come at any time, and must not mix with collectives.
     std::unique_ptr<Link> make_mail_link() {
         std::vector<std::unique_ptr<Link>> links;
-        std::vector<Route> routes(count());
+        std::vector<Link *> routes(count());
         const auto add = [&](std::unique_ptr<Link> link, const std::vector<uint32_t> &workers) {
             links.push_back(std::move(link));
-            for (const uint32_t worker : workers) routes[worker] = {links.back().get(), links.back().get(), 0};
+            for (const uint32_t worker : workers) routes[worker] = links.back().get();
         };
         std::vector<uint32_t> sharing, others;
         for (uint32_t worker = 0; worker < count(); ++worker)
@@ -160,17 +152,6 @@ class Links {
             add(make_tcp_link(self_, sockets, kAwakeNs, checksums_, std::vector<uint32_t>(), kDrops), others);
         }
         return make_routed_link(std::move(links), std::move(routes), kAwakeNs);
-    }
-
-    GlooOptions gloo_options(const std::vector<uint32_t> &peers) {
-        GlooOptions options;
-        options.self = self_;
-        options.parties = count();
-        options.address = membership_.host(membership_.rank());
-        options.peers = peers;
-        options.exchange = [this](const std::string &blob) { return exchange(blob); };
-        options.timeout_ns = timeout_ns_;
-        return options;
     }
 
     /// Returns the blobs of these workers. All workers of the job take part.
@@ -195,7 +176,7 @@ class Links {
     const uint32_t self_;    // index in ranks_; their number if this worker is not among them
     const uint32_t threads_; // of this worker, that wait
     std::vector<std::unique_ptr<Link>> links_;
-    std::vector<Route> routes_;
+    std::vector<Link *> routes_;
     std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> ways_; // method and reason -> ranks
     std::shared_ptr<ShmMates> mates_;                                           // set if shared memory was tried
     std::shared_ptr<ShmBell> bell_;                                             // set if some worker shares memory

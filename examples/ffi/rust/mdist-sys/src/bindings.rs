@@ -39,8 +39,8 @@ extern "C" {
 extern "C" {
     #[doc = " Returns 1 if this build and this host support @p feature, else 0."]
     #[doc = ""]
-    #[doc = " Known features: \"cuda\", \"nccl\", \"gloo\", \"shm\", \"tcp\", \"avx2\", \"avx512\" and \"secret\" (of a job). Unknown names, and"]
-    #[doc = " NULL, give 0. \"cuda\", \"nccl\" and \"gloo\" load the library's module for it. CUDA does not survive a fork: do not ask"]
+    #[doc = " Known features: \"cuda\", \"nccl\", \"shm\", \"tcp\", \"avx2\", \"avx512\" and \"secret\" (of a job). Unknown names, and"]
+    #[doc = " NULL, give 0. \"cuda\" and \"nccl\" load the library's module for it. CUDA does not survive a fork: do not ask"]
     #[doc = " for \"cuda\" or \"nccl\" before a fork whose child uses GPUs."]
     #[doc = " @thread any   @blocks while a module is loaded, the first time   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_has(feature: *const ::std::os::raw::c_char) -> i32;
