@@ -39,9 +39,10 @@
  * - A replica may send to itself. A large message needs a started side.
  *
  * When something goes wrong
- * - A wait ends at its timeout: that of the options, else the run's, else `communication.timeout`. The error says who
- *   waits for whom: "replica 0 waits to receive from 1 (tag 7), which waits to receive from 0 (tag 3)". As for
- *   collectives, a timeout ends all collectives of the strategy for good.
+ * - A wait ends at its timeout: that of the options, else the run's, else `communication.timeout`. Once both sides are
+ *   there, it is for the time without progress (mdist_call_options_t). The error says who waits for whom: "replica 0
+ *   waits to receive from 1 (tag 7), which waits to receive from 0 (tag 3)". As for collectives, a timeout ends all
+ *   collectives of the strategy for good.
  * - A wait for a replica whose step has returned or failed, or whose worker is lost, ends with that cause.
  *
  * GPUs

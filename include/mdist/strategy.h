@@ -54,6 +54,11 @@ typedef enum mdist_implementation {
  * Options of one call. NULL, or all fields but struct_size zero: the strategy's defaults. (TensorFlow:
  * CommunicationOptions.)
  *
+ * @p timeout_ns limits the time without progress of the workers that the call waits for. A worker makes progress when
+ * the first message of its call comes, and then with each whole message or whole 1 MiB of a longer one; fewer bytes do
+ * not count. So a call may take many times its limit while bytes move, and a connection that needs longer than the limit
+ * for 1 MiB fails. Among the replicas of one process, and in NCCL, the limit is for the whole wait.
+ *
  * Packs cut a reduction of many buffers or values into several operations, one after another.
  * - A pack takes buffers of one dtype, in the order of the call, until it is larger than @p bytes_per_pack.
  * - The result has the same bits with and without packs.
@@ -65,7 +70,7 @@ typedef enum mdist_implementation {
 typedef struct mdist_call_options {
     uint32_t struct_size;       /* sizeof(mdist_call_options_t) as you were compiled */
     uint32_t flags;             /* must be 0 */
-    uint64_t timeout_ns;        /* limit of each wait for other replicas; 0: the run's, or `communication.timeout` */
+    uint64_t timeout_ns;        /* limit of a wait without progress; 0: the run's, or `communication.timeout` */
     int64_t  bytes_per_pack;    /* 0: `communication.bytes_per_pack` and `communication.num_packs` decide */
     int32_t  implementation;    /* mdist_implementation_t */
     uint32_t reserved;          /* must be 0 */
@@ -80,7 +85,9 @@ typedef struct mdist_call_options {
  * If the configuration names other workers, the workers meet in this call. It returns when all have come. A worker
  * that is refused fails at once; the others wait for the right one until `communication.join_timeout`.
  * (docs/configuration.md says how to name workers. A config that you made looks at the environment only if
- * mdist_config_load_environment loaded it.)
+ * mdist_config_load_environment loaded it. If it did not, and names no other workers, workers that the environment
+ * tells of would each train alone: after `mdist launch` that is MDIST_ERR_CONFIG, reason `unread`, and a warning after
+ * other launchers. The key `strategy: mirrored`, or MDIST_BOOTSTRAP=single, says that it is meant.)
  *
  * - MDIST_ERR_TIMEOUT: some workers did not come within `communication.join_timeout`; the message names them
  * - MDIST_ERR_CONFIG: workers have different configurations or different numbers of replicas

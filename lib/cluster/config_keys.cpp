@@ -40,7 +40,7 @@ constexpr ConfigKey kTable[] = {
     {"reduce_to_device", kDevices, "", "", 0, "The device that reduces with one_device; the first, if not set."},
     {"communication.implementation", kChoice, "auto", "auto, ring, nccl, inproc, shm, tcp", 0,
      "What moves bytes between replicas and workers."},
-    {"communication.timeout", kDuration, "600s", "", 0, "How long a collective may wait for others."},
+    {"communication.timeout", kDuration, "600s", "", 0, "How long a call may wait for other replicas or workers without any progress of theirs."},
     {"communication.join_timeout", kDuration, "300s", "", 0, "How long the start may wait for all workers."},
     {"communication.heartbeat_timeout", kDuration, "10s", "", 0,
      "How long a worker may be silent before it counts as lost."},

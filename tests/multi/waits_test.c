@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /// Returns the name of a pipe. Opening it to read waits until another worker has logged a long wait.
@@ -80,6 +81,53 @@ static void no_store(void) {
     REQUIRE_UNLESS_LATE(told > 0 && over > 0, last_status);
 }
 
+enum { SLOW_BYTES = 128 << 20 };
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/// A part of the time that a call took: a twentieth at first, and half of it where even a chunk takes long.
+static uint64_t limit_of(uint64_t taken_ns) {
+    const uint64_t parts = strtoull(getenv("TEST_PARTS"), NULL, 10); // 3, then more
+    return taken_ns * (parts < 30 ? parts : 30) / 60;
+}
+
+/// Moves many bytes between two workers: by an all-reduce, or by a message.
+static mdist_status_t move(mdist_replica_t *replica, int by_message, float *values, uint64_t limit_ns) {
+    const mdist_buffer_t buffer = {values, SLOW_BYTES / sizeof *values, MDIST_FLOAT32, 0};
+    const mdist_call_options_t options = {.struct_size = sizeof options, .timeout_ns = limit_ns};
+    if (!by_message) return mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &options, NULL);
+    return rank == 0 ? mdist_send(replica, 1, 7, &buffer, &options, NULL)
+                     : mdist_receive(replica, 0, 7, &buffer, &options, NULL);
+}
+
+static int32_t slow_step(mdist_replica_t *replica, void *values) {
+    for (int by_message = 0; by_message < 2; ++by_message) {
+        REQUIRE(move(replica, by_message, values, 0) == MDIST_OK); // the memory is there from here on
+        REQUIRE(mdist_barrier(replica, NULL, NULL) == MDIST_OK);
+        const uint64_t begin = now_ns();
+        REQUIRE(move(replica, by_message, values, 0) == MDIST_OK);
+        const uint64_t limit_ns = limit_of(now_ns() - begin);
+        REQUIRE(mdist_barrier(replica, NULL, NULL) == MDIST_OK);
+        const mdist_status_t status = move(replica, by_message, values, limit_ns);
+        REQUIRE_UNLESS_LATE(status == MDIST_OK, status);
+        REQUIRE(mdist_barrier(replica, NULL, NULL) == MDIST_OK);
+    }
+    return 0;
+}
+
+static void slow_bytes(void) {
+    mdist_strategy_t *strategy = join();
+    float *const values = calloc(SLOW_BYTES, 1);
+    REQUIRE(values != NULL);
+    GIVES(MDIST_OK, mdist_run(strategy, slow_step, values, NULL, 0, NULL, 0, NULL, &error));
+    free(values);
+    mdist_strategy_destroy(strategy);
+}
+
 // --- the tests
 
 #define SOON "MDIST_LOG_WAIT_AFTER=50ms"
@@ -126,11 +174,25 @@ static void a_store_that_cannot_be_reached_is_named(void **unused) {
     assert_int_equal(run_workers_in_time(&job, "MDIST_COMMUNICATION_JOIN_TIMEOUT"), 0);
 }
 
+/// The limit is for the time without progress.
+static void a_call_may_take_many_times_its_limit_while_bytes_move(void **unused) {
+    (void)unused;
+    static const char *const links[] = {"auto", "tcp"};
+    for (int i = 0; i < 2; ++i) {
+        char link[64];
+        snprintf(link, sizeof link, "MDIST_COMMUNICATION_IMPLEMENTATION=%s", links[i]);
+        const char *const environment[] = {link, NULL};
+        const Workers job = {.scenario = "slow_bytes", .count = 2, .devices = "cpu*1", .environment = environment};
+        assert_int_equal(run_workers_in_time(&job, "TEST_PARTS"), 0);
+    }
+}
+
 static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_that_comes_late_to_a_collective_is_named),
         cmocka_unit_test(a_worker_that_comes_late_to_the_job_is_named),
         cmocka_unit_test(a_store_that_cannot_be_reached_is_named),
+        cmocka_unit_test(a_call_may_take_many_times_its_limit_while_bytes_move),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
@@ -140,6 +202,7 @@ int main(int argument_count, char **arguments) {
         {"late_in_a_collective", late_in_a_collective},
         {"late_in_joining", late_in_joining},
         {"no_store", no_store},
+        {"slow_bytes", slow_bytes},
     };
     return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
 }

@@ -289,6 +289,45 @@ void what_a_peer_gave_before_it_left_arrives_though_it_takes_nothing_any_more(vo
     }
 }
 
+/// The other end is a plain socket, which sends a message of two chunks and a half.
+void only_whole_chunks_and_messages_are_progress(void **) {
+    int ends[2];
+    connect_pair(Sockets::kUnix, ends);
+    const auto link = make_tcp_link(0, {-1, ends[0]}, 0, false);
+    const std::size_t chunk = Link::kChunk, bytes = 2 * chunk + chunk / 2;
+    const uint64_t frame[] = {7, bytes, 0}; // tag, length, no checksums
+    std::vector<char> to(bytes), from(bytes, 'x');
+    Pending pending;
+    link->receive(1, 7, to.data(), bytes, pending);
+    std::size_t given = 0;
+    const auto give_until = [&](std::size_t end) {
+        while (given < end) {
+            const ssize_t written = write(ends[1], from.data() + given, std::min<std::size_t>(end - given, 32768));
+            if (written > 0) given += static_cast<std::size_t>(written);
+            link->progress();
+        }
+    };
+    assert_int_equal(write(ends[1], frame, sizeof frame), sizeof frame);
+    link->progress();
+    const uint64_t none = link->moved(1);
+    for (std::size_t end = 1; end < 10; ++end) give_until(end);
+    give_until(chunk - 1);
+    assert_int_equal(link->moved(1), none);
+    for (uint64_t chunks = 1; chunks <= 2; ++chunks) {
+        give_until(chunks * chunk);
+        assert_int_equal(link->moved(1), none + chunks);
+        give_until(chunks * chunk + chunk / 2 - 1);
+        assert_int_equal(link->moved(1), none + chunks);
+    }
+    give_until(bytes);
+    assert_true(pending.done());
+    assert_int_equal(link->moved(1), none + 3); // the end of a message counts, too
+    link->send(1, 8, from.data(), 10, pending);
+    link->progress();
+    assert_int_equal(link->moved(1), none + 4);
+    close(ends[1]);
+}
+
 } // namespace
 
 SUBJECT(link_tcp) {
@@ -301,6 +340,7 @@ SUBJECT(link_tcp) {
         cmocka_unit_test(a_message_of_another_tag_or_length_is_refused),
         cmocka_unit_test(every_bit_that_changes_on_the_way_is_found_by_checksums),
         cmocka_unit_test(what_comes_early_is_kept),
+        cmocka_unit_test(only_whole_chunks_and_messages_are_progress),
         cmocka_unit_test(a_wait_ends_by_interrupt_and_by_close),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -75,6 +75,36 @@ std::string exchange_random_messages(Board &board, uint32_t rank, uint32_t count
     return "";
 }
 
+/// A message of two chunks and its end, in both directions.
+std::string count_progress(Board &board, uint32_t rank) {
+    End end(board, rank);
+    Link &link = *end.link;
+    const uint32_t peer = 1 - rank;
+    std::vector<char> bytes(2 * Link::kChunk + 5);
+    Pending pending;
+    const uint64_t before = link.moved(peer);
+    if (rank == 0)
+        link.send(peer, 1, bytes.data(), bytes.size(), pending);
+    else
+        link.receive(peer, 1, bytes.data(), bytes.size(), pending);
+    uint64_t last = before;
+    bool backwards = false;
+    for (link.progress(); !pending.done(); link.progress()) {
+        backwards = backwards || link.moved(peer) < last;
+        last = link.moved(peer);
+        link.wait(1'000'000'000);
+    }
+    const uint64_t all = link.moved(peer) - before;
+    board.flag(0).fetch_add(1);
+    while (board.flag(0).load() < board.workers()) sched_yield(); // nobody closes before both are done
+    if (backwards) return "it counts backwards";
+    return all == 3 ? "" : text(all, " steps of progress");
+}
+
+void progress_is_counted_by_whole_chunks(void **) {
+    assert_well(run_threads(2, count_progress));
+}
+
 void random_messages_come_as_they_were_sent_between_processes(void **) {
     for (uint32_t workers = 2; workers <= 5; ++workers)
         assert_well(run_processes(workers, [](Board &board, uint32_t rank) {
@@ -327,6 +357,7 @@ void hosts_are_rows_of_as_many_workers_that_share_memory_or_there_are_none(void 
 SUBJECT(shm_link) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(random_messages_come_as_they_were_sent_between_processes),
+        cmocka_unit_test(progress_is_counted_by_whole_chunks),
         cmocka_unit_test(a_stream_of_short_messages_comes_whole),
         cmocka_unit_test(a_mate_that_closes_or_is_killed_is_a_lost_peer_after_all_it_sent),
         cmocka_unit_test(random_messages_come_as_they_were_sent_between_threads),

@@ -59,6 +59,12 @@ class Link {
         return false;
     }
 
+    /// So many bytes of a long message are progress.
+    static constexpr std::size_t kChunk = std::size_t{1} << 20;
+    /// Counts the progress with a peer, in both directions: whole messages, and whole chunks of long ones. Any thread may
+    /// ask. A link that nobody waits for with a limit need not count.
+    virtual uint64_t moved(uint32_t /*peer*/) const { return 0; }
+
     /// Moves what can be moved now. Throws PEER_LOST, naming the peer as worker, if operations wait for a peer that is
     /// gone. Throws INTERNAL if tags or lengths disagree.
     virtual void progress() = 0;

@@ -38,6 +38,8 @@ class Routed final : public Link {
         return routes_[peer]->receive_now(peer, tag, data, bytes);
     }
 
+    uint64_t moved(uint32_t peer) const override { return routes_[peer]->moved(peer); }
+
     void progress() override {
         for (const auto &link : links_) link->progress();
     }

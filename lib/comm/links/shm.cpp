@@ -52,6 +52,10 @@ class ShmLink final : public Link, public Pollable {
         return to(peer).receive_now(tag, data, bytes);
     }
 
+    uint64_t moved(uint32_t peer) const override {
+        const std::lock_guard lock(mutex_);
+        return by_rank_[peer]->moved();
+    }
     void progress() override {
         const std::lock_guard lock(mutex_);
         require_open();
@@ -100,7 +104,7 @@ class ShmLink final : public Link, public Pollable {
     std::shared_ptr<ShmBell> bell_;
     std::atomic<bool> interrupted_{false};
     std::atomic<bool> closed_{false};
-    std::mutex mutex_; // guards the streams: others post while one thread moves, and close() may come at any time
+    mutable std::mutex mutex_; // guards the streams: others post while one thread moves, and close() may come at any time
     std::vector<std::unique_ptr<ShmStream>> by_rank_; // nullptr: does not share memory
     std::vector<ShmStream *> streams_;                // the others
     // Only the thread that uses the link uses these:

@@ -67,6 +67,7 @@ bool ShmStream::receive_now(uint64_t tag, void *data, std::size_t bytes) {
     get_frame({tag, bytes});
     get(data, bytes);
     tell_read();
+    ++moved_;
     return true;
 }
 
@@ -191,8 +192,15 @@ uint64_t ShmStream::bytes_there(uint64_t wanted) {
     return there;
 }
 
+/// The first one is through.
+void ShmStream::complete(std::deque<Posted> &posted) {
+    moved_ += 1 + posted.front().moved / Link::kChunk;
+    --posted.front().pending->count;
+    posted.pop_front();
+}
+
 void ShmStream::push() {
-    for (; !sends_.empty(); sends_.pop_front()) {
+    while (!sends_.empty()) {
         Posted &front = sends_.front();
         do {
             uint64_t wanted = std::min(front.frame.bytes - front.moved, kStride);
@@ -211,13 +219,13 @@ void ShmStream::push() {
             front.moved += bytes;
             if (written_ - told_written_ >= kTogether) tell_written();
         } while (front.moved < front.frame.bytes);
-        --front.pending->count;
+        complete(sends_);
     }
     tell_written();
 }
 
 void ShmStream::pull() {
-    for (; !receives_.empty(); receives_.pop_front()) {
+    while (!receives_.empty()) {
         Posted &front = receives_.front();
         do {
             uint64_t wanted = std::min(front.frame.bytes - front.moved, kStride);
@@ -236,7 +244,7 @@ void ShmStream::pull() {
             front.moved += bytes;
             tell_read();
         } while (front.moved < front.frame.bytes);
-        --front.pending->count;
+        complete(receives_);
     }
 }
 

@@ -24,6 +24,9 @@ class ShmStream {
     bool send_now(uint64_t tag, const Link::Message &first, const Link::Message &second);
     bool receive_now(uint64_t tag, void *data, std::size_t bytes);
 
+    /// As in Link.
+    uint64_t moved() const { return moved_ + chunks_of(sends_) + chunks_of(receives_); }
+
     bool busy() const { return !sends_.empty() || !receives_.empty(); }
     /// Moves what can be moved now. Throws PEER_LOST if something is posted and the mate is gone.
     void progress();
@@ -66,6 +69,11 @@ class ShmStream {
         bool framed = false; // the frame has been transferred
     };
 
+    /// Of the first one, the only one that moves.
+    static uint64_t chunks_of(const std::deque<Posted> &posted) {
+        return posted.empty() ? 0 : posted.front().moved / Link::kChunk;
+    }
+    void complete(std::deque<Posted> &posted);
     uint64_t place(uint64_t count) const { return count & (ring_bytes_ - 1); }
     uint64_t room(uint64_t wanted);
     uint64_t bytes_there(uint64_t wanted);
@@ -98,6 +106,7 @@ class ShmStream {
     uint64_t seen_read_ = 0;    // by the mate, when last checked
     uint64_t seen_written_ = 0; // the same
     uint64_t backed_ = 0;       // bytes of the ring to the mate that have memory, from its start
+    uint64_t moved_ = 0;        // chunks of messages that are through, each one's end among them
     bool gone_ = false;
     bool has_recent_ = false; // the bytes before seen_written_, as the mate repeated them
     char recent_[ShmLane::kRecent];

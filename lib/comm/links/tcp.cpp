@@ -72,6 +72,10 @@ class Tcp final : public Link, public Pollable {
         streams_[peer]->receive(tag, data, bytes, pending);
     }
 
+    uint64_t moved(uint32_t peer) const override {
+        const std::lock_guard lock(mutex_);
+        return streams_[peer]->moved();
+    }
     void progress() override;
     void wait(uint64_t timeout_ns) override;
     void interrupt() noexcept override { bell_.ring(); }
@@ -95,7 +99,7 @@ class Tcp final : public Link, public Pollable {
     const std::vector<uint32_t> ranks_; // in the job; empty: the same
     Bell bell_;
 
-    std::mutex mutex_; // close() may come at any time
+    mutable std::mutex mutex_; // close() may come at any time
     bool closed_ = false;
     bool looked_ = false;         // wait() has just looked at the sockets
     std::vector<pollfd> watched_; // the bell, then streams that wait; used by the link's thread only

@@ -148,6 +148,7 @@ void TcpStream::drop_sends() {
 void TcpStream::written(std::size_t bytes) {
     sent_ += bytes;
     while (!sends_.empty() && sent_ >= sizeof(Frame) + sends_.front().frame.bytes) {
+        moved_ += 1 + (sizeof(Frame) + sends_.front().frame.bytes) / Link::kChunk;
         sent_ -= sizeof(Frame) + sends_.front().frame.bytes;
         --sends_.front().pending->count;
         sends_.pop_front();
@@ -216,6 +217,7 @@ void TcpStream::finish_message() {
     --receives_.front().pending->count;
     receives_.pop_front();
     in_message_ = false;
+    moved_ += 1 + received_ / Link::kChunk;
     received_ = 0;
 }
 

@@ -27,6 +27,8 @@ class TcpStream {
     /// that is known to be nothing.
     void write();
     void read();
+    /// As in Link.
+    uint64_t moved() const { return moved_ + sent_ / Link::kChunk + received_ / Link::kChunk; }
     /// Throws PEER_LOST if something is posted and the peer is gone.
     void check() const;
     /// Ends the connection for the peer and forgets what is posted. The socket stays reserved until this object is
@@ -88,6 +90,7 @@ class TcpStream {
     std::size_t end_ = 0;
     bool empty_ = false; // the socket gave less than it might have, and has not been reported readable since
 
+    uint64_t moved_ = 0; // chunks of messages that are through, each one's end among them
     bool gone_ = false;
     int error_ = 0; // 0: closed in order
 };

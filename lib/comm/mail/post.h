@@ -74,6 +74,10 @@ struct Post {
     uint32_t number = 0;  // of a send that was offered to another worker
     bool started = false; // in the line of started posts
     bool moving = false;  // a thread copies its bytes
+    std::atomic<bool> met{false}; // the other side has come, in another worker; its bytes are on their way
+    // Of a post that has met the other side: the progress with that worker that somebody saw last, and when.
+    mutable std::atomic<uint64_t> moved{UINT64_MAX};
+    mutable std::atomic<uint64_t> moved_ns{0};
     std::atomic<bool> over{false};
     std::optional<Failure> failure; // set before `over`
     std::unique_ptr<Alarm> alarm;

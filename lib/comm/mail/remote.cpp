@@ -119,6 +119,7 @@ void Mail::offered(uint32_t worker, const MailSlip &slip) {
 
 void Mail::accept(uint32_t worker, uint32_t number, Post &receive) {
     accepted_.push_back({worker, number, &receive});
+    receive.met.store(true, std::memory_order_release);
     carrier_->send(worker, MailSlip::of(MailSlip::kAccept, receive.key, receive.form, number));
 }
 
@@ -129,6 +130,7 @@ void Mail::accepted(uint32_t worker, const MailSlip &slip) {
     if (found == offered_.end()) throw bad_message(worker, "an answer to an offer that was not made");
     Post &send = **found;
     offered_.erase(found);
+    send.met.store(true, std::memory_order_release);
     carrier_->drop_want(worker);
     carrier_->send_data(worker, MailSlip::of(MailSlip::kData, send.key, send.form, send.number), send);
 }

@@ -39,8 +39,15 @@ bool Mail::result(const Post &post) const {
     return true;
 }
 
+/// The limit runs from the call; once the other side has come, from the last progress that somebody saw.
 uint64_t Mail::deadline(const Post &post) const {
-    return post.timeout_ns > kNoDeadline - post.posted_ns ? kNoDeadline : post.posted_ns + post.timeout_ns;
+    uint64_t since_ns = post.posted_ns;
+    if (post.met.load(std::memory_order_acquire)) {
+        const uint64_t moved = carrier_->link().moved(spans_.worker_of(post.other()));
+        if (post.moved.exchange(moved) != moved) post.moved_ns.store(monotonic_clock().now_ns());
+        since_ns = post.moved_ns.load();
+    }
+    return post.timeout_ns > kNoDeadline - since_ns ? kNoDeadline : since_ns + post.timeout_ns;
 }
 
 void Mail::end_with_group(Post &post) {

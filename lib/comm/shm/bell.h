@@ -67,6 +67,9 @@ class ShmBell {
     /// Wakes this worker's own sleepers.
     void interrupt() noexcept;
 
+    /// How many waits of await() were more than a look: each ends when a mate has done its next step.
+    uint64_t long_waits() const noexcept { return long_waits_; }
+
     bool closed(uint32_t rank) const noexcept { return mates_->of(rank).closed.load(std::memory_order_acquire) != 0; }
     /// Tells the mates that this worker takes part in nothing any more.
     void close() noexcept;
@@ -84,6 +87,7 @@ class ShmBell {
     Patience patience_;
     Alertness alertness_;
     uint32_t looks_;
+    uint64_t long_waits_ = 0;
 };
 
 } // namespace mdist

@@ -46,6 +46,8 @@ class ShmGroup {
     /// takes() must be true. `calls` are those of this worker's replicas: checked, and the same.
     void all_reduce(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going);
 
+    /// Counts the waits in all_reduce(), of which each is for one step of a mate.
+    uint64_t waits() const { return meeting_.waits(); }
     /// Whether another worker has come to the operation that this worker is in.
     bool has_come(uint32_t rank) const { return meeting_.has_come(rank); }
 

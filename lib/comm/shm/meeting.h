@@ -35,6 +35,8 @@ class ShmMeeting {
     bool has_come(uint32_t rank) const { return slot_of(rank)->round.load(std::memory_order_seq_cst) == round_; }
     /// Throws MISMATCH if a mate has come to another operation in this round. Does not wait.
     void require_same() const;
+    /// How many long waits there were on the bell.
+    uint64_t waits() const { return bell_->long_waits(); }
     /// This worker's own.
     const char *own_payload(std::size_t bytes) const { return own_slot(round_)->payload(bytes); }
 

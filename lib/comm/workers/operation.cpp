@@ -116,14 +116,26 @@ void WorkerOperation::fail(const Failure &cause) {
     throw workers_.membership().failure().value_or(cause);
 }
 
-/// Returns how much time is left. Throws if there is none, or if the job has failed.
+/// Counts what has moved between this worker and the others.
+uint64_t WorkerOperation::moved() const {
+    const ShmGroup *const shared = workers_.shared();
+    uint64_t all = shared != nullptr ? shared->waits() : 0;
+    for (uint32_t worker = 0; worker < workers_.count(); ++worker)
+        if (worker != workers_.self()) all += workers_.link().moved(worker);
+    return all;
+}
+
+/// Returns how much time is left without progress. Throws if there is none, or if the job has failed.
 uint64_t WorkerOperation::check(Wait &wait) const {
     if (workers_.membership().failed())
         if (std::optional<Failure> cause = workers_.membership().failure()) throw *cause;
     const ShmGroup *const shared = workers_.shared();
     if (shared != nullptr && rounds() == nullptr) shared->require_same();
     const uint64_t now_ns = monotonic_clock().now_ns();
-    if (wait.begin_ns == 0) wait.begin(now_ns);
+    if (const uint64_t moved = this->moved(); wait.begin_ns == 0 || moved != wait.moved) {
+        wait.moved = moved;
+        wait.log.begin(wait.begin_ns = now_ns);
+    }
     const uint64_t waited_ns = now_ns - wait.begin_ns;
     if (waited_ns >= timeout_ns_) throw late();
     if (now_ns >= wait.log.next_ns()) wait.log.look([this] { return waiting(); });

@@ -65,7 +65,7 @@ class WorkerOperation {
     uint64_t tag() const { return header_.sequence << 32; }
     Scratch &scratch() { return workers_.scratch(); }
 
-    /// Runs a schedule over link() to its end. Each schedule gets the whole timeout. The arguments must outlive it.
+    /// Runs a schedule over link() to its end. The arguments must outlive it.
     template <class Kind, class... Arguments>
     void run(Arguments &&...arguments) {
         std::optional<Kind> schedule;
@@ -77,21 +77,19 @@ class WorkerOperation {
   private:
     WorkerOperation(WorkerGroup &workers, const Call &call, std::size_t payload_bytes, uint64_t timeout_ns);
 
-    /// A wait for others. It begins with its first check(), so a short one does not read the clock.
+    /// A wait for others, up to their next progress. It begins with its first check(), so a short one does not read the
+    /// clock.
     struct Wait {
         uint64_t begin_ns = 0; // 0: not begun
+        uint64_t moved = 0;    // before it
         LongWait log;
-
-        void begin(uint64_t now_ns) {
-            begin_ns = now_ns;
-            log.begin(now_ns);
-        }
     };
 
     void come() noexcept;
     void drive(FunctionRef<Schedule &()> begin);
     void attempt(FunctionRef<void()> body);
     uint64_t check(Wait &wait) const;
+    uint64_t moved() const;
     bool has_come(uint32_t worker) const;
     const JoinRounds *rounds() const;
     bool somebody_waits() const;
