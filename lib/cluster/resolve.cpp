@@ -230,6 +230,28 @@ void choose_elastic_store(Resolved &resolved, const Config &config, const Enviro
     resolved.job = variables.text("MDIST_JOB_ID").value_or(resolved.job);
 }
 
+/// Looks for workers that a launcher has started, and that the config doesn't know of since it was not loaded from the
+/// environment: each would train alone. The variables of `mdist launch` are meant for this library, so they are an error.
+void look_for_unread(const Environment &environment) {
+    if (lower_case(trimmed(environment.get("MDIST_BOOTSTRAP").value_or(""))) == "single") return;
+    for (const Launcher &launcher : launchers()) {
+        Sighting sighting;
+        try {
+            sighting = launcher.look(environment);
+        } catch (const Failure &) {
+            continue; // variables that say nothing whole
+        }
+        if (!sighting.found || sighting.found->size < 2) continue;
+        const std::string unread =
+            text(sighting.found->variables, " say that there are ", sighting.found->size,
+                 " workers, but the config was not loaded from the environment. Call mdist_config_load_environment first. "
+                 "If this process is to train alone, set strategy to mirrored, or MDIST_BOOTSTRAP to single");
+        if (launcher.word == std::string_view("env")) throw Failure(MDIST_ERR_CONFIG, unread).reason("unread");
+        log_warn(unread);
+        return;
+    }
+}
+
 Resolved local(std::vector<std::string> passed_over) {
     Resolved resolved;
     resolved.names = {"worker 0"};
@@ -248,6 +270,7 @@ Resolved resolve(const Config &config, const Environment &environment) {
             {text("all: strategy is mirrored (", config.origin("strategy"), "), which trains in this process alone")});
     }
     Survey survey = look_around(config, environment);
+    if (!survey.taken && !config.is_from_environment()) look_for_unread(environment);
     Resolved resolved =
         survey.taken ? resolved_of(std::move(*survey.taken), config.is_from_environment(), environment) : local({});
     resolved.passed_over = std::move(survey.passed_over);

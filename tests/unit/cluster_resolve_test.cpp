@@ -237,10 +237,33 @@ void what_is_not_built_is_refused_and_not_ignored(void **) {
         from_environment({}, text("data: {order: replica, auto_shard_policy: ", word, "}"));
 }
 
+/// A program that sets a key by hand, and doesn't load the environment, would train as many times as there are workers.
+void workers_that_a_config_does_not_know_of_are_an_error(void **) {
+    const Variables launched = {{"MDIST_BOOTSTRAP", "env"}, {"MDIST_RANK", "1"}, {"MDIST_SIZE", "2"}};
+    const auto plain = [](const std::string &yaml, Variables variables) {
+        return outcome_of([&] { resolve(plain_config(yaml), FakeEnvironment(std::move(variables))); });
+    };
+    const Outcome outcome = plain("devices: cpu", launched);
+    assert_refused(outcome, "unread", "MDIST_RANK");
+    assert_says(outcome, "there are 2 workers");
+    assert_says(outcome, "mdist_config_load_environment");
+    assert_says(outcome, "strategy to mirrored, or MDIST_BOOTSTRAP to single");
+
+    assert_int_equal(plain("strategy: mirrored", launched).status, MDIST_OK);
+    assert_int_equal(plain("", {{"MDIST_BOOTSTRAP", "single"}, {"MDIST_RANK", "1"}, {"MDIST_SIZE", "2"}}).status, MDIST_OK);
+    assert_int_equal(plain("", {{"MDIST_RANK", "0"}, {"MDIST_SIZE", "1"}}).status, MDIST_OK);
+    assert_int_equal(plain(std::string(kTwoWorkers) + "task: {type: worker, index: 0}\n", launched).status, MDIST_OK);
+    // What another launcher says may be meant for somebody else.
+    const Resolved alone = resolve(plain_config(""), FakeEnvironment({{"RANK", "1"}, {"WORLD_SIZE", "2"},
+                                                                      {"MASTER_ADDR", "h"}, {"MASTER_PORT", "1"}}));
+    assert_true(alone.kind == Kind::kLocal);
+}
+
 } // namespace
 
 SUBJECT(cluster_resolve) {
     const CMUnitTest tests[] = {
+        cmocka_unit_test(workers_that_a_config_does_not_know_of_are_an_error),
         cmocka_unit_test(nothing_at_all_is_one_worker),
         cmocka_unit_test(a_worker_of_an_elastic_job_needs_no_rank),
         cmocka_unit_test(tf_config_says_who_this_is),
