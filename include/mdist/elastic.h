@@ -149,7 +149,8 @@ typedef int32_t (*mdist_blob_restore_fn)(uint32_t replica_id, const void *from, 
  * @p restore. Both are called on the thread that made the call. All workers register the same blobs. In a job of fixed
  * size nothing calls them.
  *
- * Errors: MDIST_ERR_INVALID_ARGUMENT, among others for a name that a living blob has.
+ * Errors: MDIST_ERR_INVALID_ARGUMENT, among others for a name that a living blob has, and if the blobs of a replica
+ * together are larger than memory can be.
  * @param name            unique within the strategy
  * @param bytes           size of the state of one replica
  * @param free_user_data  called when the blob is gone, or at once if this fails; may be NULL

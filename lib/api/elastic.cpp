@@ -94,6 +94,7 @@ mdist_status_t mdist_blob_create(mdist_strategy_t *strategy, const char *name, s
         need(name, "name");
         need(out, "out");
         if (*name == '\0') throw invalid("the blob's name is empty");
+        if (bytes > PTRDIFF_MAX) throw invalid(text("bytes is ", bytes, ", more than memory can hold"));
         if (save == nullptr) throw invalid("save is NULL");
         if (restore == nullptr) throw invalid("restore is NULL");
         const auto owned = kept.share(); // kept by both functions

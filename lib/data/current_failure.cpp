@@ -4,6 +4,7 @@
 #include "util/text.h"
 
 #include <new>
+#include <stdexcept>
 
 namespace mdist {
 namespace {
@@ -28,6 +29,8 @@ Failure current_failure() noexcept {
         } catch (const Failure &failure) {
             return Failure(failure);
         } catch (const std::bad_alloc &) {
+            throw;
+        } catch (const std::length_error &) { // a container was asked for more than memory can hold
             throw;
         } catch (const std::exception &exception) {
             return Failure(MDIST_ERR_INTERNAL, text("unexpected exception in a dataset: ", exception.what()));

@@ -273,6 +273,35 @@ static void what_is_read_during_a_commit_is_kept(void **state) {
     mdist_iterator_destroy(iterator);
 }
 
+static mdist_status_t make_blob(const char *name, size_t bytes, mdist_blob_t **out, mdist_error_t **error) {
+    return mdist_blob_create(strategy, name, bytes, save, restore, NULL, NULL, out, error);
+}
+
+/// A sum of sizes must not wrap round: the save function would get less memory than it is told.
+static void blobs_larger_than_memory_are_refused(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_blob_t *large = NULL, *more = NULL;
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, make_blob("large", SIZE_MAX, &large, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, make_blob("large", (size_t)PTRDIFF_MAX + 1, &large, &error));
+    // There is one of 8 bytes already.
+    assert_int_equal(make_blob("large", PTRDIFF_MAX - 7, &large, &error), MDIST_ERR_INVALID_ARGUMENT);
+    WORDS(error, "bytes is 9223372036854775800");
+    mdist_error_free(error);
+    error = NULL;
+    OK(run(&error));
+    expect_saved(1);
+    OK(make_blob("large", PTRDIFF_MAX - 8, &large, &error)); // could be, but is not there
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, make_blob("more", 1, &more, &error));
+    FAILS(MDIST_ERR_OUT_OF_MEMORY, commit(&error));
+    expect_saved(1);
+    mdist_blob_destroy(large);
+    OK(make_blob("more", 1, &more, &error));
+    OK(commit(&error));
+    assert_int_equal(saved[0], 3); // both blobs
+    mdist_blob_destroy(more);
+}
+
 int main(void) {
     quiet_log();
     be_the_only_worker("save");
@@ -286,6 +315,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_is_read_during_a_commit_is_kept, begin, end),
         cmocka_unit_test_setup_teardown(works_of_an_old_generation_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_commit_under_way_ends_if_save_destroys_the_strategy, begin, end),
+        cmocka_unit_test_setup_teardown(blobs_larger_than_memory_are_refused, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

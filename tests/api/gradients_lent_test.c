@@ -276,6 +276,23 @@ static void wrong_calls_of_a_round_are_refused(void **state) {
     mdist_strategy_destroy(strategy);
 }
 
+/// A gradient whose memory comes later costs nothing before, however large its shape says that it is.
+static void a_wild_shape_takes_no_memory_until_it_is_ready(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = make_strategy(1, NULL);
+    const mdist_tensor_t tensors[] = {like_of(MDIST_FLOAT32, UINT64_C(1) << 60),
+                                      like_of(MDIST_FLOAT32, UINT64_C(1) << 40)};
+    Wrong self = {.fault = NOT_LENT};
+    OK(mdist_gradients_create_lent(strategy, tensors, 2, &self.gradients, NULL, &error));
+    assert_int_equal(mdist_run(strategy, wrong_step, &self, NULL, 0, NULL, 0, NULL, &error),
+                     MDIST_ERR_FAILED_PRECONDITION);
+    WORDS(error, "gradient 0 (float32 [1152921504606846976]) has no memory");
+    mdist_error_free(error);
+    mdist_gradients_destroy(self.gradients);
+    mdist_strategy_destroy(strategy);
+}
+
 int main(void) {
     quiet_log();
     const struct CMUnitTest tests[] = {
@@ -285,6 +302,7 @@ int main(void) {
         cmocka_unit_test(a_missing_gradient_without_memory_gets_some),
         cmocka_unit_test(wrong_tensors_are_refused),
         cmocka_unit_test(wrong_calls_of_a_round_are_refused),
+        cmocka_unit_test(a_wild_shape_takes_no_memory_until_it_is_ready),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "data/distribute/placed.h"
 #include "util/failure.h"
-#include "util/saturate.h"
+#include "util/sizes.h"
 #include "util/text.h"
 
 #include <algorithm>

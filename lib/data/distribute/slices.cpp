@@ -3,6 +3,7 @@
 
 #include "data/dataset.h"
 #include "util/failure.h"
+#include "util/sizes.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ class Slices final : public Transform {
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> batches = source().size();
         if (!batches || slicing_.shares.rule == Shares::Rule::kEqual) return std::nullopt;
-        return *batches * slicing_.own.size();
+        return fitting_product(*batches, slicing_.own.size());
     }
     std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
         return std::make_shared<Slices>(sources[0], slicing_);

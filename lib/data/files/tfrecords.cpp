@@ -2,7 +2,7 @@
 // Reads TFRecord files.
 #include "data/files/records.h"
 #include "data/files/tfrecord.h"
-#include "util/saturate.h"
+#include "util/sizes.h"
 #include "util/text.h"
 
 #include <optional>

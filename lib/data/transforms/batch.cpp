@@ -4,6 +4,7 @@
 #include "data/transforms/joiner.h"
 #include "data/transforms/replay_batches.h"
 #include "util/failure.h"
+#include "util/sizes.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -110,17 +111,16 @@ class BatchStream final : public Stream {
     uint64_t leap(uint64_t count, Element &scratch) override {
         return replay_batches(*upstream_, count, dataset_->batch_size(), dataset_->drop_remainder(), scratch);
     }
-    /// Lets the records of files be read straight into their rows. The size of the rows is that of the last batch, or of
-    /// the first record. Since memory for all rows is allocated before their records have come, a large batch is read so
-    /// only after a complete batch of rows of the same size.
+    /// Lets the records of files be read straight into their rows. The size of the rows is that of the last batch, or
+    /// of the first record. Since memory for all rows is allocated before their records have come, a large batch is
+    /// read so only after a complete batch of rows of the same size.
     bool read_rows(Element &out) {
         constexpr uint64_t kTrusted = uint64_t{64} << 20;
         Element first;
         if (row_bytes_ == 0) {
             if (!upstream_->next(first)) return false;
             row_bytes_ = first.bytes(0);
-            uint64_t bytes = 0;
-            const bool large = __builtin_mul_overflow(row_bytes_, dataset_->batch_size(), &bytes) || bytes > kTrusted;
+            const bool large = saturated_product(row_bytes_, dataset_->batch_size()) > kTrusted;
             if (row_bytes_ == 0 || large) return join_and_measure(std::move(first), out);
         }
         RowRoom rows(dataset_->batch_size(), row_bytes_);

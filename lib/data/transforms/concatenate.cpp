@@ -3,6 +3,7 @@
 #include "data/transforms.h"
 #include "util/dtype.h"
 #include "util/failure.h"
+#include "util/sizes.h"
 #include "util/text.h"
 
 #include <utility>
@@ -47,9 +48,7 @@ class Concatenate final : public Combination {
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> first = sources()[0]->size();
         const std::optional<uint64_t> second = sources()[1]->size();
-        uint64_t both = 0;
-        if (!first || !second || __builtin_add_overflow(*first, *second, &both)) return std::nullopt;
-        return both;
+        return first && second ? fitting_sum(*first, *second) : std::nullopt;
     }
     using Combination::open_all;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // repeat: runs through the source several times.
 #include "data/transforms.h"
+#include "util/sizes.h"
 #include "util/text.h"
 
 #include <utility>
@@ -25,9 +26,7 @@ class Repeat final : public Transform {
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> once = source().size();
         if (count_ == 0 || once == 0u) return 0;
-        uint64_t all = 0;
-        if (!once || count_ == MDIST_FOREVER || __builtin_mul_overflow(*once, count_, &all)) return std::nullopt;
-        return all;
+        return once && count_ != MDIST_FOREVER ? fitting_product(*once, count_) : std::nullopt;
     }
     uint64_t count() const { return count_; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/transforms/replay_batches.h"
 
-#include "util/saturate.h"
+#include "util/sizes.h"
 
 namespace mdist {
 

@@ -2,7 +2,7 @@
 // shard: keeps every n-th element.
 #include "data/transforms.h"
 #include "util/failure.h"
-#include "util/saturate.h"
+#include "util/sizes.h"
 #include "util/text.h"
 
 #include <mdist/input.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // take and skip: only the first elements, or all but the first.
 #include "data/transforms.h"
-#include "util/saturate.h"
+#include "util/sizes.h"
 #include "util/text.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 // unbatch: makes an element of each row of the source's elements.
 #include "data/transforms.h"
 #include "data/transforms/row_sequence.h"
+#include "util/sizes.h"
 
 #include <utility>
 
@@ -26,9 +27,7 @@ class Unbatch final : public Transform {
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> elements = source().size();
         const uint64_t rows = source().spec()[0].shape.dims[0];
-        uint64_t all = 0;
-        if (!elements || rows == Spec::kUnknown || __builtin_mul_overflow(*elements, rows, &all)) return std::nullopt;
-        return all;
+        return elements && rows != Spec::kUnknown ? fitting_product(*elements, rows) : std::nullopt;
     }
 };
 

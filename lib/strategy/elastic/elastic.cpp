@@ -7,6 +7,7 @@
 #include "strategy/job/call_functions.h"
 #include "strategy/variables/variable.h"
 #include "util/payload.h"
+#include "util/sizes.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -52,9 +53,16 @@ void Elastic::add(const std::shared_ptr<Blob> &blob) {
     std::vector<std::shared_ptr<Blob>> all; // whoever drops the last reference calls a function of the program
     const std::lock_guard lock(mutex_);
     all = living(blobs_);
-    for (const auto &known : all)
+    uint64_t bytes = blob->bytes; // of one replica
+    for (const auto &known : all) {
         if (known->name == blob->name)
             throw invalid(text("a blob named \"", blob->name, "\" exists already; names are unique within a strategy"));
+        bytes = saturated_sum(bytes, known->bytes);
+    }
+    if (bytes > PTRDIFF_MAX)
+        throw invalid(text("bytes is ", blob->bytes,
+                           "; with the blobs that exist already, a replica would have more "
+                           "than memory can hold"));
     std::erase_if(blobs_, [](const auto &each) { return each.expired(); });
     blobs_.push_back(blob);
 }

@@ -88,7 +88,7 @@ Gradients::Outcome Gradients::wait(Party &replica) {
 /// Reads a reduced bucket again for the norm while later buckets are still under way.
 void Gradients::await_buckets(const Party &replica, Share &share) {
     Round &round = share.round;
-    std::fill(round.squares.begin(), round.squares.end(), 0);
+    round.squares.assign(plan_.options().norm ? plan_.block_count() : 0, 0);
     Device &device = replica.device();
     const std::size_t bytes = round.squares.size() * sizeof(double);
     if (device.gpu() != nullptr && plan_.options().norm) {
@@ -112,16 +112,18 @@ void Gradients::add_squares(const Party &replica, Share &share, const GradientPl
     Gpu *const gpu = replica.device().gpu();
     const reduce::FloatEnvironment environment;
     std::vector<mdist_gpu_squares> on_gpu; // of the whole bucket, for one call
-    for (std::size_t b = bucket.first_block; b < bucket.last_block; ++b) {
-        if (b % replicas != replica.id()) continue;
-        const GradientPlan::Block &block = plan_.blocks()[b];
-        const int32_t dtype = plan_.spec(block.gradient).dtype;
-        const void *const data = data_of(share, block.gradient) + block.begin * dtype_size(dtype);
-        if (gpu != nullptr)
-            on_gpu.push_back(
-                {dtype, data, block.elements, static_cast<double *>(share.round.squares_on_gpu.get()) + b});
-        else
-            share.round.squares[b] = reduce::sum_of_squares(dtype, data, block.elements);
+    for (std::size_t i = bucket.end; i-- > bucket.begin;) {
+        const int32_t dtype = plan_.spec(i).dtype;
+        for (uint64_t at = 0; at < plan_.block_count(i); ++at) {
+            const GradientPlan::Block block = plan_.block(i, at);
+            if (block.number % replicas != replica.id()) continue;
+            const void *const data = data_of(share, i) + block.begin * dtype_size(dtype);
+            if (gpu != nullptr)
+                on_gpu.push_back({dtype, data, block.elements,
+                                  static_cast<double *>(share.round.squares_on_gpu.get()) + block.number});
+            else
+                share.round.squares[block.number] = reduce::sum_of_squares(dtype, data, block.elements);
+        }
     }
     if (gpu != nullptr) gpu->squares(on_gpu);
 }

@@ -56,7 +56,6 @@ void Gradients::make_shares() {
         share->round.packed.resize(lent ? plan_.buffer_count() : 0);
         share->round.ready.resize(plan_.count());
         share->round.kept.resize(plan_.count());
-        share->round.squares.resize(plan_.blocks().size());
         share->round.missing.resize(plan_.buckets().size());
         share->round.started.reserve(plan_.buckets().size());
         shares_.push_back(std::move(share));

@@ -72,7 +72,7 @@ class Gradients final : public Unfinished, public OfSpan, public std::enable_sha
         std::size_t ready_count = 0;
         std::vector<std::size_t> missing;                // by bucket: how many of its gradients are not ready
         std::vector<std::shared_ptr<Operation>> started; // the first buckets' operations
-        std::vector<double> squares;                     // by block
+        std::vector<double> squares;                     // by block, once there is a norm to compute
         Memory squares_on_gpu;                           // the same on a GPU, before they are copied to `squares`
         std::vector<char> packed;                        // by buffer: whether it was packed
 

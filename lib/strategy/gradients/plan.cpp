@@ -4,6 +4,7 @@
 #include "strategy/values/layout.h"
 #include "util/dtype.h"
 #include "util/failure.h"
+#include "util/sizes.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -27,12 +28,16 @@ constexpr int32_t kTypes[] = {MDIST_FLOAT32, MDIST_FLOAT64, MDIST_FLOAT16, MDIST
 } // namespace
 
 GradientPlan::GradientPlan(std::vector<GradientSpec> specs, const GradientOptions &options)
-    : specs_(std::move(specs)), options_(options), offsets_(specs_.size()), buckets_of_(specs_.size()) {
+    : specs_(std::move(specs)),
+      options_(options),
+      offsets_(specs_.size()),
+      buckets_of_(specs_.size()),
+      first_blocks_(specs_.size()) {
     cut_into_buckets();
     for (Bucket &bucket : buckets_) {
         lay_out(bucket);
         if (options_.lent) cut_into_runs(bucket);
-        cut_into_blocks(bucket);
+        number_blocks(bucket);
     }
     hash_ = hash_of_all();
 }
@@ -43,16 +48,15 @@ std::size_t GradientPlan::bytes_of(std::size_t index) const {
 
 void GradientPlan::cut_into_buckets() {
     std::size_t total = 0;
-    for (std::size_t i = 0; i < count(); ++i)
-        if (__builtin_add_overflow(total, Layout::extent(bytes_of(i)), &total) || total > PTRDIFF_MAX)
-            throw invalid("all gradients together have more bytes than memory can hold");
+    for (std::size_t i = 0; i < count(); ++i) total = saturated_sum(total, Layout::extent(bytes_of(i)));
+    if (total > PTRDIFF_MAX) throw invalid("all gradients together have more bytes than memory can hold");
     // A full bucket has at least this many bytes, so there are at most kMostBuckets full buckets.
     const std::size_t enough = std::max(options_.bucket_bytes, total / kMostBuckets + 1);
     std::size_t begin = count();
     while (begin > 0) {
         const std::size_t end = begin;
         for (std::size_t bytes = 0; begin > 0 && bytes < enough;) bytes += Layout::extent(bytes_of(--begin));
-        buckets_.push_back({begin, end, 0, 0, {}});
+        buckets_.push_back({begin, end, {}});
     }
 }
 
@@ -86,14 +90,21 @@ void GradientPlan::cut_into_runs(Bucket &bucket) {
     }
 }
 
-void GradientPlan::cut_into_blocks(Bucket &bucket) {
-    bucket.first_block = blocks_.size();
+void GradientPlan::number_blocks(const Bucket &bucket) {
     for (std::size_t i = bucket.end; i-- > bucket.begin;) {
-        const uint64_t elements = specs_[i].shape.elements();
-        for (uint64_t at = 0; at < elements; at += kBlockElements)
-            blocks_.push_back({i, at, std::min(kBlockElements, elements - at)});
+        first_blocks_[i] = block_count_;
+        block_count_ += block_count(i);
     }
-    bucket.last_block = blocks_.size();
+}
+
+uint64_t GradientPlan::block_count(std::size_t index) const {
+    const uint64_t elements = specs_[index].shape.elements();
+    return elements / kBlockElements + (elements % kBlockElements != 0 ? 1 : 0);
+}
+
+GradientPlan::Block GradientPlan::block(std::size_t index, uint64_t at) const {
+    const uint64_t begin = at * kBlockElements;
+    return {first_blocks_[index] + at, begin, std::min(kBlockElements, specs_[index].shape.elements() - begin)};
 }
 
 GradientPlan::Stretch GradientPlan::place(std::size_t index) const {

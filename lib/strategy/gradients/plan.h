@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GradientPlan: where a model's gradients lie in memory, which bucket each belongs to, and how their norm is added up.
-// It holds numbers only, no memory. All workers make the same plan, once; any thread may read it.
+// It holds a few numbers for each gradient, whatever its size, and no memory. All workers make the same plan, once; any
+// thread may read it.
 //
 // Buckets take gradients by number, last first, and lie in memory in that order. Inside a bucket, gradients of one type
 // are adjacent, so a bucket is one buffer for each type it contains. A block is a piece of one gradient and one term of
@@ -54,13 +55,12 @@ class GradientPlan {
     };
     struct Bucket {
         std::size_t begin, end; // numbers of its gradients; earlier buckets have those from `end` on
-        std::size_t first_block, last_block;
         std::vector<Buffer> buffers;
     };
     /// A piece of one gradient.
     struct Block {
-        std::size_t gradient;
-        uint64_t begin; // its first element
+        uint64_t number; // among all blocks of the plan
+        uint64_t begin;  // its first element
         uint64_t elements;
     };
 
@@ -76,7 +76,11 @@ class GradientPlan {
     std::size_t bucket_of(std::size_t index) const { return buckets_of_[index]; }
     const std::vector<Bucket> &buckets() const { return buckets_; }
     std::size_t buffer_count() const { return buffer_count_; }
-    const std::vector<Block> &blocks() const { return blocks_; }
+    /// The number of blocks of one gradient, and of all. Shapes decide them: there may be more than memory could list.
+    uint64_t block_count(std::size_t index) const;
+    uint64_t block_count() const { return block_count_; }
+    /// Block `at` of those of gradient `index`.
+    Block block(std::size_t index, uint64_t at) const;
     /// Equal on workers whose plans are equal.
     uint64_t hash() const { return hash_; }
     /// "gradient 3 ("dense/kernel" float32 [5, 7])"
@@ -86,7 +90,7 @@ class GradientPlan {
     void cut_into_buckets();
     void lay_out(Bucket &bucket);
     void cut_into_runs(Bucket &bucket);
-    void cut_into_blocks(Bucket &bucket);
+    void number_blocks(const Bucket &bucket);
     uint64_t hash_of_all() const;
 
     std::vector<GradientSpec> specs_;
@@ -96,7 +100,8 @@ class GradientPlan {
     std::vector<std::size_t> buckets_of_;
     std::vector<Bucket> buckets_;
     std::size_t buffer_count_ = 0;
-    std::vector<Block> blocks_;
+    std::vector<uint64_t> first_blocks_; // by gradient
+    uint64_t block_count_ = 0;
     uint64_t hash_ = 0;
 };
 

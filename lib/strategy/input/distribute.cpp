@@ -10,7 +10,7 @@
 #include "strategy/job/consensus.h"
 #include "strategy/job/context.h"
 #include "util/dtype.h"
-#include "util/saturate.h"
+#include "util/sizes.h"
 #include "util/text.h"
 
 #include <mdist/input.h>
