@@ -81,7 +81,8 @@ typedef enum mdist_shard_policy {
 /**
  * As the number of shards in mdist_dataset_shard: one shard for each worker. Policy HINT fills in the number of workers
  * and this worker's index. Any other iteration of such a dataset fails with MDIST_ERR_FAILED_PRECONDITION, reason
- * `shard_hint`. (TensorFlow: SHARD_HINT.)
+ * `shard_hint`. It is no policy: in the 32 bits of `policy` it would be MDIST_SHARD_OFF, of which C compilers warn. The
+ * policy is MDIST_SHARD_BY_HINT. (TensorFlow: SHARD_HINT.)
  */
 #define MDIST_SHARD_HINT 0x7fffffffffffffff
 

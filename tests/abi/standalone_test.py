@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every public header compiles alone, even twice, and mdist.h, which includes them all, does so in every version of C and
-C++ with every installed compiler.
+C++ with every installed compiler. They warn if MDIST_SHARD_HINT is taken as a policy.
 
 What a header lacks does not depend on compiler or version, so each is compiled alone by the first compiler of each
 language, in its oldest version; in the long tier by all, in all versions."""
@@ -45,9 +45,21 @@ def compile_all(compiler, language, version, names):
         return None if done.returncode == 0 else f"{' '.join(command)}\n{done.stdout}{done.stderr}"
 
 
+def takes_hint_as_policy(compiler, language):
+    """MDIST_SHARD_HINT is a number of shards. In the 32 bits of a policy it would be MDIST_SHARD_OFF, which the library
+    can't tell from what was meant: the compiler must warn, without any flags."""
+    source = ("#include <mdist/input.h>\n"
+              "int32_t policy(mdist_input_options_t *options) { return options->policy = MDIST_SHARD_HINT; }\n")
+    done = subprocess.run([compiler, "-fsyntax-only", f"-I{FOLDER.parent}", "-x", language, "-"], input=source, text=True,
+                          capture_output=True, check=True)
+    return None if "warning" in done.stderr else f"{compiler} takes MDIST_SHARD_HINT as a policy without a warning"
+
+
 def main():
     todo = list(jobs())
     problems = [problem for job in todo if (problem := compile_all(*job))]
+    problems += [problem for compiler, language, _ in COMPILERS
+                 if shutil.which(compiler) and (problem := takes_hint_as_policy(compiler, language))]
     return finish(problems, sum(len(names) for *_, names in todo))
 
 
