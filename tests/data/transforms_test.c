@@ -144,6 +144,49 @@ static void a_cache_keeps_the_order_of_a_shuffle_below_it(void **state) {
     free(second);
 }
 
+/// How far a map function is ahead of whoever asks for its elements.
+typedef struct Ahead {
+    atomic_int made, asked, most;
+} Ahead;
+
+static int32_t count_ahead(const mdist_tensor_t *inputs, size_t count, const mdist_tensor_t *outputs,
+                           size_t output_count, void *user_data) {
+    (void)count, (void)output_count;
+    Ahead *const self = user_data;
+    const int asked = atomic_load(&self->asked);
+    memcpy(outputs[0].data, inputs[0].data, sizeof(int64_t));
+    const int ahead = atomic_fetch_add(&self->made, 1) + 1 - asked;
+    if (ahead > atomic_load(&self->most)) atomic_store(&self->most, ahead); // only one thread calls
+    return 0;
+}
+
+/// Exactly as many as were asked for, with the one that is being made.
+static void prefetch_makes_so_many_ahead(void **state) {
+    (void)state;
+    enum { ALL = 2000 };
+    for (int wanted = 1; wanted <= 3; ++wanted) {
+        mdist_error_t *error = NULL;
+        Ahead ahead = {0};
+        const mdist_tensor_t scalar = tensor_of(NULL, MDIST_INT64, 0);
+        mdist_dataset_t *numbers = range(0, ALL, 1), *counted = NULL;
+        mdist_iterator_t *iterator = NULL;
+        mdist_value_t *value = NULL;
+        OK(mdist_dataset_map(numbers, count_ahead, &ahead, NULL, &scalar, 1, &counted, NULL, &error));
+        mdist_dataset_t *const fetched = prefetch(counted, (uint64_t)wanted);
+        OK(mdist_iterator_create(fetched, &iterator, &error));
+        for (int i = 1; i <= ALL; ++i) {
+            atomic_fetch_add(&ahead.asked, 1);
+            OK(mdist_iterator_next(iterator, &value, 1, &error));
+            mdist_value_destroy(value);
+            while (atomic_load(&ahead.made) < (i + wanted < ALL ? i + wanted : ALL)) sched_yield();
+        }
+        mdist_iterator_destroy(iterator);
+        assert_int_equal(atomic_load(&ahead.most), wanted);
+        mdist_dataset_destroy(fetched);
+        mdist_dataset_destroy(numbers);
+    }
+}
+
 /// The cache keeps the order. Otherwise a prefetch that happens to reach the end would change the next iteration.
 static void a_cache_that_is_not_full_yet_begins_in_the_same_order(void **state) {
     (void)state;
@@ -369,6 +412,7 @@ int main(void) {
         cmocka_unit_test(a_parallel_map_without_order_loses_nothing),
         cmocka_unit_test(a_parallel_map_that_fails_does_so_in_its_place),
         cmocka_unit_test(calls_of_a_parallel_map_overlap),
+        cmocka_unit_test(prefetch_makes_so_many_ahead),
         cmocka_unit_test(iterations_may_be_left_in_the_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ class Producer final : public StreamWork {
     void run() override {
         try {
             Element element;
-            while (upstream_->next(element) && put(element)) continue;
+            while (await_room() && upstream_->next(element)) put(element);
             finish(std::nullopt);
         } catch (...) {
             const bool ending = thread_is_ending();
@@ -87,14 +87,19 @@ class Producer final : public StreamWork {
     }
 
   private:
-    bool put(Element &element) {
+    /// The element that is being made counts, too. Returns false after stop().
+    bool await_room() {
         std::unique_lock lock(mutex_);
         putting_.wait(lock, [this] { return queue_.size() < capacity_ || stop_->requested(); });
-        if (stop_->requested()) return false;
-        queue_.push_back(std::exchange(element, Element()));
-        lock.unlock();
+        return !stop_->requested();
+    }
+
+    void put(Element &element) {
+        {
+            const std::lock_guard lock(mutex_);
+            queue_.push_back(std::exchange(element, Element()));
+        }
         taking_.notify_one();
-        return true;
     }
 
     void finish(std::optional<Failure> failure) {
