@@ -141,9 +141,12 @@ typedef struct mdist_input_options {
  * - MDIST_ERR_INVALID_ARGUMENT: a component is a scalar (allowed with MDIST_INPUT_NO_SPLIT), or options exclude each
  *   other.
  * - MDIST_ERR_NOT_FOUND: policy FILE finds no files that are read.
- * - MDIST_ERR_FAILED_PRECONDITION, reason `too_few_files`, on all workers: too few files to give every worker one.
+ * - MDIST_ERR_FAILED_PRECONDITION, reason `too_few_files`, on all workers: too few files to give every worker one, or
+ *   none at all, where files are shared out.
  * - MDIST_ERR_FAILED_PRECONDITION, reason `too_few_elements`, on all workers: too few elements to give every worker
- *   one, where whole elements are shared out.
+ *   one, where whole elements are shared out, or those below a shard of MDIST_SHARD_HINT. Without any element it is OK.
+ * - If files or elements can't be counted beforehand, as with a generator or a filter, mdist_iterator_next gives these
+ *   two errors for the first element.
  * - MDIST_ERR_MISMATCH: workers differ in policy taken, rows of a step, flags, uneven, weights or components.
  *
  * A failure on one worker fails the call on all workers, even if only that worker's arguments are wrong. All get the

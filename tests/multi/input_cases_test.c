@@ -61,17 +61,51 @@ static void functions_take_their_shares(void) {
 
 // ---- By a hint, and unevenly.
 
-static void a_hint_is_each_workers_shard(void) {
-    mdist_strategy_t *strategy = join();
+/// Deals `numbers`, which is destroyed, out by a hint, in batches of two.
+static mdist_dataset_t *hinted(mdist_strategy_t *strategy, mdist_dataset_t *numbers) {
     const mdist_input_options_t options = {.struct_size = sizeof options, .policy = MDIST_SHARD_BY_HINT};
-    const Expected shards = {{"[0] | [2] | [4] | [6]", "[1] | [3] | [5] | [7]"}, "1 1 | 1 1 | 1 1 | 1 1"};
-    mdist_dataset_t *numbers = NULL, *shard = NULL, *batches = NULL;
-    GIVES(MDIST_OK, mdist_dataset_range(0, 8, 1, &numbers, &error));
+    mdist_dataset_t *shard = NULL, *batches = NULL;
     GIVES(MDIST_OK, mdist_dataset_shard(numbers, MDIST_SHARD_HINT, 0, &shard, &error));
     GIVES(MDIST_OK, mdist_dataset_batch(shard, 2, 0, &batches, &error));
-    require_dealt(strategy, dealt_out(strategy, batches, &options), &shards);
     mdist_dataset_destroy(numbers);
     mdist_dataset_destroy(shard);
+    return dealt_out(strategy, batches, &options);
+}
+
+static void a_hint_is_each_workers_shard(void) {
+    mdist_strategy_t *strategy = join();
+    const Expected shards = {{"[0] | [2] | [4] | [6]", "[1] | [3] | [5] | [7]"}, "1 1 | 1 1 | 1 1 | 1 1"};
+    mdist_dataset_t *numbers = NULL;
+    GIVES(MDIST_OK, mdist_dataset_range(0, 8, 1, &numbers, &error));
+    require_dealt(strategy, hinted(strategy, numbers), &shards);
+    mdist_strategy_destroy(strategy);
+}
+
+static int32_t keep_below(const mdist_tensor_t *number, size_t count, int32_t *keep, void *user_data) {
+    (void)count;
+    *keep = *(const int64_t *)number->data < *(const int64_t *)user_data;
+    return 0;
+}
+
+/// Nobody knows how many elements a filter keeps. With fewer than workers, some would train without.
+static void a_hint_needs_an_element_for_each(void) {
+    mdist_strategy_t *strategy = join();
+    for (int64_t kept = 0; kept <= 2; ++kept) {
+        mdist_dataset_t *numbers = NULL, *few = NULL;
+        GIVES(MDIST_OK, mdist_dataset_range(0, 8, 1, &numbers, &error));
+        GIVES(MDIST_OK, mdist_dataset_filter(numbers, keep_below, &kept, NULL, &few, &error));
+        mdist_dataset_destroy(numbers);
+        mdist_dataset_t *const out = hinted(strategy, few);
+        const Expected none = {{"", ""}, ""}, two = {{"[0]", "[1]"}, "1 1"};
+        if (kept != 1) {
+            require_dealt(strategy, out, kept == 0 ? &none : &two);
+            continue;
+        }
+        const Dealt got = dealt_by(strategy, out);
+        REQUIRE(got.status == MDIST_ERR_FAILED_PRECONDITION);
+        REQUIRE(strstr(got.why, "which has 1 element, over 2 workers") != NULL);
+        mdist_dataset_destroy(out);
+    }
     mdist_strategy_destroy(strategy);
 }
 
@@ -134,6 +168,7 @@ static void functions_deal_what_they_like(void **unused) {
 static void options_say_who_gets_what(void **unused) {
     (void)unused;
     check("a_hint_is_each_workers_shard", 2, "cpu*1");
+    check("a_hint_needs_an_element_for_each", 2, "cpu*1");
     check("rows_are_spread_dropped_or_weighted", 3, "cpu*1");
 }
 
@@ -157,6 +192,7 @@ int main(int argument_count, char **arguments) {
     static const NamedScenario scenarios[] = {
         {"functions_take_their_shares", functions_take_their_shares},
         {"a_hint_is_each_workers_shard", a_hint_is_each_workers_shard},
+        {"a_hint_needs_an_element_for_each", a_hint_needs_an_element_for_each},
         {"rows_are_spread_dropped_or_weighted", rows_are_spread_dropped_or_weighted},
         {"batches_in_any_layout", batches_in_any_layout},
     };

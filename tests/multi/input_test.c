@@ -95,6 +95,13 @@ static void files_on_two_by_one(void) {
     out = NULL;
     GIVES(MDIST_ERR_FAILED_PRECONDITION, mdist_distribute_dataset(strategy, one, &out, NULL, &error));
     REQUIRE(strcmp(reason, "too_few_files") == 0 && out == NULL);
+    mdist_dataset_t *none = lines_in_batches(folder, "", NULL, 2);
+    for (options.policy = MDIST_SHARD_AUTO; options.policy <= MDIST_SHARD_FILE; ++options.policy) {
+        GIVES(MDIST_ERR_FAILED_PRECONDITION, mdist_distribute_dataset(strategy, none, &out, &options, &error));
+        REQUIRE(strcmp(reason, "too_few_files") == 0 && out == NULL);
+        REQUIRE(strstr(message, "reads 0 files, which is not enough for 2 workers") != NULL);
+    }
+    mdist_dataset_destroy(none);
     // The workers do not have the same number of files.
     mdist_dataset_t *unlike = rank == 0 ? source : lines_in_batches(folder, "ABCD", (const int[]){5, 7, 4, 3}, 4);
     GIVES(MDIST_ERR_MISMATCH, mdist_distribute_dataset(strategy, unlike, &out, NULL, &error));
@@ -104,6 +111,34 @@ static void files_on_two_by_one(void) {
     mdist_dataset_destroy(source);
     mdist_strategy_destroy(strategy);
     remove_folder(folder, "ABCD");
+}
+
+static int32_t keep_a(const mdist_tensor_t *name, size_t count, int32_t *keep, void *user_data) {
+    (void)count, (void)user_data;
+    *keep = memchr(name->data, 'A', (size_t)name->shape[0]) != NULL;
+    return 0;
+}
+
+/// Nobody knows how many files there are before they are read.
+static void uncounted_files_on_two_by_one(void) {
+    mdist_strategy_t *strategy = join();
+    mdist_dataset_t *names = NULL, *kept = NULL, *rows = NULL, *batches = NULL;
+    for (int some = 0; some < 2; ++some) {
+        const char *const paths[] = {some ? "/A" : "/C", "/B"};
+        GIVES(MDIST_OK, mdist_dataset_files(paths, 2, &names, &error));
+        GIVES(MDIST_OK, mdist_dataset_filter(names, keep_a, NULL, NULL, &kept, &error));
+        GIVES(MDIST_OK, mdist_dataset_text_lines(kept, &rows, NULL, &error));
+        GIVES(MDIST_OK, mdist_dataset_batch(rows, 2, 0, &batches, &error));
+        mdist_dataset_t *const out = dealt_out(strategy, batches, NULL);
+        const Dealt got = dealt_by(strategy, out);
+        REQUIRE(got.status == MDIST_ERR_FAILED_PRECONDITION);
+        REQUIRE(strstr(got.why, some ? "reads 1 file, which" : "reads 0 files, which") != NULL);
+        mdist_dataset_destroy(out);
+        mdist_dataset_destroy(rows);
+        mdist_dataset_destroy(kept);
+        mdist_dataset_destroy(names);
+    }
+    mdist_strategy_destroy(strategy);
 }
 
 static void files_on_two_by_two(void) {
@@ -237,6 +272,7 @@ static void each_worker_reads_files_of_its_own(void **unused) {
     (void)unused;
     check("files_on_two_by_one", 2, "cpu*1");
     check("files_on_two_by_two", 2, "cpu*2");
+    check("uncounted_files_on_two_by_one", 2, "cpu*1");
 }
 
 static void iterators_are_told_apart(void **unused) {
@@ -270,6 +306,7 @@ int main(int argument_count, char **arguments) {
         {"one_by_one_without_splitting", one_by_one_without_splitting},
         {"files_on_two_by_one", files_on_two_by_one},
         {"files_on_two_by_two", files_on_two_by_two},
+        {"uncounted_files_on_two_by_one", uncounted_files_on_two_by_one},
         {"iterators_take_turns", iterators_take_turns},
         {"loops_go_on_for_dry_workers", loops_go_on_for_dry_workers},
     };

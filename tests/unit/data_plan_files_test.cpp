@@ -65,13 +65,19 @@ void too_few_files_are_told_to_all_workers(void **) {
             assert_says(failure, MDIST_ERR_FAILED_PRECONDITION, "reads 2 files, which is not enough for 3 workers");
             assert_string_equal(failure.reason().c_str(), "too_few_files");
         }
-    // The other policies need none, and no files at all are just the end.
-    for (const int32_t policy : {MDIST_SHARD_OFF, MDIST_SHARD_DATA, MDIST_SHARD_BY_HINT})
+    for (const int32_t policy : {MDIST_SHARD_OFF, MDIST_SHARD_DATA, MDIST_SHARD_BY_HINT}) // these need none
         make_plan(make_batch(numbers_in(files.names()), 7, false), even(3, 0, 1), by(policy));
+}
+
+void no_files_at_all_are_too_few_in_any_layout(void **) {
     const Folder none(0, 0);
-    assert_string_equal(
-        worker([&] { return make_batch(numbers_in(none.names()), 7, false); }, 3, 1, 1, by(MDIST_SHARD_FILE)).c_str(),
-        "");
+    for (const int32_t policy : {MDIST_SHARD_AUTO, MDIST_SHARD_FILE})
+        for (const uint32_t workers : {1u, 3u}) {
+            const Failure failure = failure_of(
+                [&] { make_plan(make_batch(numbers_in(none.names()), 7, false), even(workers, 0, 1), by(policy)); });
+            assert_says(failure, MDIST_ERR_FAILED_PRECONDITION, "reads 0 files");
+            assert_string_equal(failure.reason().c_str(), "too_few_files");
+        }
 }
 
 void the_names_right_before_the_reader_are_sharded(void **) {
@@ -272,6 +278,7 @@ SUBJECT(data_plan_files) {
         cmocka_unit_test(one_worker_reads_all_files_by_the_new_rule),
         cmocka_unit_test(ten_files_of_five_workers),
         cmocka_unit_test(too_few_files_are_told_to_all_workers),
+        cmocka_unit_test(no_files_at_all_are_too_few_in_any_layout),
         cmocka_unit_test(the_names_right_before_the_reader_are_sharded),
         cmocka_unit_test(shuffles_of_names_move_behind_the_shard),
         cmocka_unit_test(an_endless_shuffle_of_names_goes_on),

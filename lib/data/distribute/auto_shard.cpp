@@ -13,17 +13,11 @@
 namespace mdist {
 namespace {
 
-/// In TensorFlow the workers that got a file fail, and the others wait for them. Here all workers fail, before the
-/// first step.
+/// In TensorFlow the workers that got a file fail, and the others wait for them. Without any file, it trains on
+/// nothing. Here all workers fail, before the first step.
 void check_enough(const Sharing &sharing, const InputLayout &layout) {
-    const uint64_t least = least_to_shard(layout);
     for (const FileList &list : sharing.lists)
-        if (list.files.value_or(0) != 0 && *list.files < least)
-            throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                          text("cannot share out by file: ", list.reader, " reads ", *list.files,
-                               *list.files == 1 ? " file" : " files", ", which is not enough for ", layout.workers(),
-                               " workers. Use at least ", least, " files, or policy DATA or OFF"))
-                .reason("too_few_files");
+        if (list.files && *list.files < least_to_shard(layout)) throw too_few_files(list.reader, *list.files, layout);
 }
 
 Sharing by_file(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
@@ -59,6 +53,15 @@ std::shared_ptr<const Dataset> shard_of(const std::shared_ptr<const Dataset> &so
     std::vector<uint64_t> own;
     for (uint32_t replica = layout.own().first; replica < layout.own().last; ++replica) own.push_back(replica);
     return make_selection(source, layout.total(), std::move(own));
+}
+
+Failure too_few_files(const std::string &reader, uint64_t files, const InputLayout &layout) {
+    const uint64_t least = least_to_shard(layout);
+    return Failure(MDIST_ERR_FAILED_PRECONDITION,
+                   text("cannot share out by file: ", reader, " reads ", files, files == 1 ? " file" : " files",
+                        ", which is not enough for ", layout.workers(), layout.workers() == 1 ? " worker" : " workers",
+                        ". Use at least ", least, least == 1 ? " file" : " files", ", or policy DATA or OFF"))
+        .reason("too_few_files");
 }
 
 uint64_t shard_size(uint64_t elements, const InputLayout &layout) {

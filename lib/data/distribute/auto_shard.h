@@ -3,6 +3,7 @@
 #pragma once
 
 #include "data/distribute/dealing.h"
+#include "util/failure.h"
 
 #include <memory>
 #include <optional>
@@ -26,7 +27,8 @@ struct Sharing {
 };
 
 /// Shares `source` out as `policy` says, before batches are cut. Policy DATA leaves the dataset as it is: the workers
-/// then share what the cutting yields. Throws NOT_FOUND and FAILED_PRECONDITION as make_plan does.
+/// then share what the cutting yields. Throws NOT_FOUND and FAILED_PRECONDITION as make_plan does. If there may be too
+/// few files or elements, and they can't be counted beforehand, iterators of the result throw.
 Sharing share(const std::shared_ptr<const Dataset> &source, const InputLayout &layout, int32_t policy);
 
 /// Returns the elements of this worker: every layout.workers()-th. If spans are uneven, element i is for replica
@@ -36,6 +38,9 @@ std::shared_ptr<const Dataset> shard_of(const std::shared_ptr<const Dataset> &so
 uint64_t shard_size(uint64_t elements, const InputLayout &layout);
 /// Returns the least number of elements that gives every worker at least one.
 uint64_t least_to_shard(const InputLayout &layout);
+
+/// Says that `reader` reads fewer files than there must be for all workers.
+Failure too_few_files(const std::string &reader, uint64_t files, const InputLayout &layout);
 
 /// Gives every reader of `source` only this worker's file names. Shuffles of the names move behind the shard, so that
 /// all workers agree who reads what, whatever their seeds. If any branch has no reader, the result's `dataset` is null

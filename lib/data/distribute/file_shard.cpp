@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deals files out to workers: TensorFlow's auto-sharding by file.
+#include "data/distribute/at_least.h"
 #include "data/distribute/auto_shard.h"
 #include "data/transforms.h"
 #include "util/failure.h"
@@ -54,17 +55,21 @@ class FileSharding {
 
     Source read_by(const Source &reader, const std::string &called) {
         const Source names = reader->sources()[0];
-        if (layout_.workers() == 1) {
-            lists_.push_back({called, names->size()});
-            return reader;
-        }
+        lists_.push_back({called, names->size()});
+        if (layout_.workers() == 1) return reader->with_sources({enough(names, called)});
         Sources shuffles;
         in_order_.clear(); // each reader gets all shuffles of its names behind the shard, even those that others share
-        Source mine = in_order(names, shuffles);
-        lists_.push_back({called, mine->size()});
-        mine = shard_of(mine, layout_);
+        Source mine = shard_of(enough(in_order(names, shuffles), called), layout_);
         for (const Source &shuffle : shuffles) mine = shuffle->with_sources({mine});
         return reader->with_sources({mine});
+    }
+
+    /// Names that cannot be counted now are counted when they are read.
+    Source enough(const Source &names, const std::string &called) const {
+        if (names->size() || names->endless()) return names;
+        return make_at_least(names, least_to_shard(layout_), false, [called, layout = layout_](uint64_t there) {
+            return too_few_files(called, there, layout);
+        });
     }
 
     /// Returns the names without their shuffles. Appends the shuffles to `shuffles`, the one nearest the source first.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaces MDIST_SHARD_HINT shards. The program put them where it wants them, but could not number them.
+#include "data/distribute/at_least.h"
 #include "data/distribute/auto_shard.h"
 #include "data/transforms.h"
 #include "util/failure.h"
@@ -33,14 +34,15 @@ class HintReplacing {
   private:
     /// With too few elements, some workers would get one and others none. Then all workers fail, here.
     Source shard(const Source &source) const {
-        const uint64_t elements = source->size().value_or(0);
-        if (elements != 0 && elements < least_to_shard(layout_))
-            throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                          text("policy HINT shards ", source->traits().text, ", which has ", elements,
-                               " elements, over ", layout_.workers(),
-                               " workers. Give the dataset at least one element per worker, or use policy DATA or OFF"))
+        const auto too_few = [what = source->traits().text, workers = layout_.workers()](uint64_t elements) {
+            return Failure(
+                       MDIST_ERR_FAILED_PRECONDITION,
+                       text("policy HINT shards ", what, ", which has ", elements,
+                            elements == 1 ? " element" : " elements", ", over ", workers,
+                            " workers. Give the dataset at least one element per worker, or use policy DATA or OFF"))
                 .reason("too_few_elements");
-        return shard_of(source, layout_);
+        };
+        return shard_of(with_enough(source, least_to_shard(layout_), too_few), layout_);
     }
 
     const InputLayout layout_;

@@ -6,6 +6,7 @@
 #include "data/distribute/plan.h"
 
 #include "data/dataset.h"
+#include "data/distribute/at_least.h"
 #include "data/distribute/auto_shard.h"
 #include "data/distribute/cutting.h"
 #include "data/distribute/explain.h"
@@ -22,8 +23,8 @@ void check_rows(const std::vector<Spec> &spec) {
     for (std::size_t i = 0; i < spec.size(); ++i)
         if (spec[i].shape.rank == 0)
             throw invalid(text("component ", i,
-                               " of the dataset is a scalar, which cannot be split over replicas; give "
-                               "the dataset a batch first (mdist_dataset_batch)"));
+                               " of the dataset is a scalar, which has no rows to split over replicas. Batch single "
+                               "elements (mdist_dataset_batch), and give every component of a batch its rows"));
 }
 
 void check_weights(const InputLayout &layout, const Dealing &dealing) {
@@ -52,13 +53,13 @@ void check(const Dataset &source, const InputLayout &layout, const Dealing &deal
 }
 
 /// As for files: in TensorFlow the workers that got an element fail. Here all fail.
-void check_enough(const Dataset &source, const InputLayout &layout) {
-    const uint64_t elements = source.size().value_or(0);
-    if (elements == 0 || elements >= layout.workers()) return;
-    throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                  text("cannot share out whole elements: the dataset has ", elements, " for ", layout.workers(),
-                       " workers. Use at least one per worker, or policy OFF"))
-        .reason("too_few_elements");
+std::shared_ptr<const Dataset> enough(const std::shared_ptr<const Dataset> &source, uint32_t workers) {
+    return with_enough(source, workers, [workers](uint64_t elements) {
+        return Failure(MDIST_ERR_FAILED_PRECONDITION,
+                       text("cannot share out whole elements: the dataset has ", elements, " for ", workers,
+                            " workers. Use at least one per worker, or policy OFF"))
+            .reason("too_few_elements");
+    });
 }
 
 /// MDIST_UNEVEN_DROP leaves out batches with fewer rows than replicas. On an endless source of such batches, that would
@@ -110,9 +111,10 @@ std::string InputLayout::text() const {
 
 InputPlan make_plan(std::shared_ptr<const Dataset> source, const InputLayout &layout, const Dealing &dealing) {
     check(*source, layout, dealing);
-    const Sharing sharing = share(source, layout, dealing.policy);
+    Sharing sharing = share(source, layout, dealing.policy);
     const bool shared = sharing.policy == MDIST_SHARD_DATA;
-    if (shared && !dealing.split && !dealing.goes_by_replica(layout)) check_enough(*source, layout);
+    if (shared && !dealing.split && !dealing.goes_by_replica(layout))
+        sharing.dataset = enough(sharing.dataset, layout.workers());
     InputPlan plan;
     plan.policy = sharing.policy;
     plan.global_batch = batch_size_of(*source);

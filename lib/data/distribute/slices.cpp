@@ -112,8 +112,8 @@ class SlicesStream final : public Stream {
                 throw invalid(text("component ", i, " of an element has ", batch_[i].shape().dims[0], " rows (shape ",
                                    batch_[i].shape().text(), "), but component 0 has ", first.dims[0], " (shape ",
                                    first.text(),
-                                   "). All need the same number, to be split over replicas. Batch the dataset first "
-                                   "(mdist_dataset_batch)"));
+                                   "). All need the same number, to be split over replicas. Batch single elements "
+                                   "(mdist_dataset_batch), and give every component of a batch its rows"));
         return first.dims[0];
     }
 
