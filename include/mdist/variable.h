@@ -162,7 +162,7 @@ MDIST_API mdist_status_t mdist_replica_assign_rows(mdist_replica_t *replica, mdi
  *
  * - Mirrored: gives copy 0.
  * - Sync-on-read with SUM or MEAN: aggregates the copies of all replicas.
- * - Sync-on-read with ONLY_FIRST_REPLICA: gives copy 0.
+ * - Sync-on-read with ONLY_FIRST_REPLICA: gives the copy of replica 0 of the job, on all workers.
  * - Sync-on-read with NONE: MDIST_ERR_FAILED_PRECONDITION.
  *
  * In a step, read the memory of mdist_variable_tensor instead.

@@ -7,8 +7,8 @@
 //   ON_WRITE, ONLY_FIRST    every copy: the tensor of replica 0               each copy gets its own tensor
 //   ON_READ                 the replica's own copy                            the same; with SUM, its N-th part
 //
-// Reading outside of steps gives the worker's first copy of ON_WRITE and of ONLY_FIRST variables. An ON_READ variable
-// with SUM or MEAN gives the aggregate of all copies; with NONE it cannot be read.
+// Reading outside of steps gives the worker's first copy of ON_WRITE variables. An ON_READ variable with SUM or MEAN
+// gives the aggregate of all copies, with ONLY_FIRST that of replica 0; with NONE it cannot be read.
 #include "model.h"
 
 static int invalid_unless(int condition) {
@@ -30,8 +30,9 @@ int create_variable(const Model *model, const Operation *operation, int initial_
         return MDIST_ERR_INVALID_ARGUMENT;
     if (operation->aggregation == MDIST_AGGREGATION_MEAN && is_integer(initial->dtype))
         return MDIST_ERR_INVALID_ARGUMENT;
-    if (initial->dtype == MDIST_BOOL && (operation->aggregation == MDIST_AGGREGATION_MEAN || operation->aggregation == MDIST_AGGREGATION_SUM))
-        return MDIST_ERR_INVALID_ARGUMENT; // it has no sum
+    if (initial->dtype == MDIST_BOOL &&
+        (operation->aggregation == MDIST_AGGREGATION_MEAN || operation->aggregation == MDIST_AGGREGATION_SUM))
+        return MDIST_ERR_INVALID_ARGUMENT;                                              // it has no sum
     if (model->variables[operation->variable].there) return MDIST_ERR_INVALID_ARGUMENT; // the name is taken
     out->there = 1;
     out->synchronization = operation->synchronization;
@@ -114,7 +115,7 @@ int read_variable(const Model *model, const Variable *variable, Value *out) {
     for (uint32_t r = 0; r < model->replicas; ++r)
         leaf->tensors[r] = on_read && (mean || variable->aggregation == MDIST_AGGREGATION_SUM)
                                ? reduce_tensors(mean ? MDIST_MEAN : MDIST_SUM, variable->copies, model->replicas)
-                               : variable->copies[first_beside(&model->layout, r)];
+                               : variable->copies[on_read ? 0 : first_beside(&model->layout, r)];
     return MDIST_OK;
 }
 

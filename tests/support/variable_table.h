@@ -339,8 +339,8 @@ MDIST_TEST_HELPER void look_at_copies(Cell *cell) {
     }
 }
 
-/// Reads the variable outside of steps. Mirrored and ONLY_FIRST_REPLICA variables give this worker's first copy, others
-/// the aggregate of all copies of the job.
+/// Reads the variable outside of steps. Mirrored variables give this worker's first copy, ONLY_FIRST_REPLICA that of
+/// replica 0 of the job, others the aggregate of all copies of the job.
 MDIST_TEST_HELPER void read_from_outside(Cell *cell) {
     mdist_error_t *error = NULL;
     mdist_value_t *value = NULL;
@@ -354,6 +354,7 @@ MDIST_TEST_HELPER void read_from_outside(Cell *cell) {
     for (int i = 0; i < TABLE_WIDTH; ++i) {
         double read = cell->copies[cell->first][i], sum = 0;
         for (uint32_t id = 0; id < cell->n; ++id) sum = rounded(cell, sum + cell->copies[id][i]);
+        if (on_read && cell->aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA) read = cell->copies[0][i];
         if (on_read && cell->aggregation == MDIST_AGGREGATION_SUM) read = sum;
         if (on_read && cell->aggregation == MDIST_AGGREGATION_MEAN) read = rounded(cell, sum / cell->n);
         expect_element(cell, "what is read,", 0, i, read, &tensor);

@@ -86,7 +86,7 @@ void Session::assign(Variable &variable, int32_t assign, const ValuePointer &val
 Tensor Session::read(const Variable &variable, uint64_t timeout_ns) {
     variable.require_readable();
     const Context part(job_, Context::Kind::kPart);
-    if (!variable.reduced_when_read()) return variable.read(timeout_ns);
+    if (!variable.reduced_when_read()) return variable.first_copy(); // the client has replica 0
     Command command;
     command.kind = Command::Kind::kRead;
     command.variable = variable.spec().name;

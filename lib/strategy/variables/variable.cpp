@@ -47,14 +47,16 @@ void VariableSpec::check() {
             "; aggregation MEAN needs a floating-point variable, since a mean of integers would have to be rounded"));
     if (dtype == MDIST_BOOL && aggregation != MDIST_AGGREGATION_NONE &&
         aggregation != MDIST_AGGREGATION_ONLY_FIRST_REPLICA)
-        throw invalid(mdist::text("variable \"", name, "\" is bool, which has no sum or mean; use aggregation NONE or "
-                                                       "ONLY_FIRST_REPLICA, or an integer type"));
+        throw invalid(mdist::text("variable \"", name,
+                                  "\" is bool, which has no sum or mean; use aggregation NONE or "
+                                  "ONLY_FIRST_REPLICA, or an integer type"));
     if (synchronization == MDIST_SYNC_AUTO) synchronization = MDIST_SYNC_ON_WRITE;
 }
 
 void VariableSpec::check_takes(int32_t assign) const {
     if (dtype == MDIST_BOOL && assign != MDIST_ASSIGN_SET && assign != MDIST_ASSIGN_MIN && assign != MDIST_ASSIGN_MAX)
-        throw invalid(mdist::text("assign is ", assign, " and variable \"", name, "\" is bool, which has no arithmetic; "
+        throw invalid(mdist::text("assign is ", assign, " and variable \"", name,
+                                  "\" is bool, which has no arithmetic; "
                                   "use MDIST_ASSIGN_SET (1), or with rows _MIN (6) or _MAX (7)"));
 }
 
@@ -241,6 +243,19 @@ Tensor Variable::read(uint64_t timeout_ns) const {
                               Asker(*job_, &calls::kReadVariable, timeout_ns).with(text("\"", spec_.name, "\", ")),
                               mean ? MDIST_MEAN : MDIST_SUM, copies_);
     }
+    Tensor out = first_copy();
+    Workers *const workers = spec_.synchronization == MDIST_SYNC_ON_READ ? job_->workers() : nullptr;
+    if (workers == nullptr) return out;
+    const std::string subject = text("\"", spec_.name, "\", ");
+    Call call;
+    call.kind = &calls::kReadVariable;
+    call.subject = fnv1a(subject);
+    call.subject_text = subject.c_str();
+    workers->broadcast(call, out.data(), out.bytes(), job_->timeout_or_own(timeout_ns));
+    return out;
+}
+
+Tensor Variable::first_copy() const {
     Tensor out = Tensor::allocate(*host(), spec_.dtype, spec_.shape);
     job_->device(0).copy_out(out.data(), copies_[0].data(), out.bytes());
     return out;

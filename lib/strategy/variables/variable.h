@@ -77,8 +77,11 @@ class Variable {
     void assign_copy(uint32_t local, int32_t assign, const Value &value);
     /// Its copies have moved: the job has another generation.
     void span_changed() { copies_ = store_->copies_at(offset_, spec_.dtype, spec_.shape); }
-    /// Reads outside of steps. If the client calls it, this is a command.
+    /// Reads outside of steps, together with the other workers if the copies may differ. If the client calls it, this
+    /// is a command.
     Tensor read(uint64_t timeout_ns) const;
+    /// This worker's first copy, on the host.
+    Tensor first_copy() const;
     /// Copies the chief's first copy to all copies of all workers. All workers call it, by `kind`.
     void take_copy_of_chief(CallKind kind, uint64_t timeout_ns);
     /// The same by a command. Does nothing unless the client calls it.
@@ -87,7 +90,7 @@ class Variable {
     void tell_when_gone() { tells_when_gone_ = true; }
     /// Throws FAILED_PRECONDITION if read() would, because no rule says which copy to read.
     void require_readable() const;
-    /// Whether reading involves all workers; otherwise a read returns copy 0.
+    /// Whether reading adds up copies; otherwise a read returns copy 0.
     bool reduced_when_read() const {
         return spec_.synchronization == MDIST_SYNC_ON_READ &&
                (spec_.aggregation == MDIST_AGGREGATION_SUM || spec_.aggregation == MDIST_AGGREGATION_MEAN);
