@@ -14,6 +14,10 @@
  * - A file is written under another name, flushed to the disk and then renamed. The list is updated last. Whatever
  *   happens during a save, the earlier checkpoints are still there.
  * - Every tensor has a checksum, which restoring verifies.
+ * - If the list is missing, or names no file that is there, the checkpoint with the highest number is the latest, and
+ *   the log warns of it. So files that were copied without their list are not taken for an empty folder. If that one is
+ *   damaged, restoring fails; it never takes an older one by itself. A save removes no file that the list does not
+ *   name.
  *
  * Example, with a variable `weights`:
  *
@@ -57,8 +61,8 @@ typedef struct mdist_restore_options {
 /**
  * Makes a checkpoint object that holds nothing yet. The call does not look at the folder.
  * @param folder  a folder on the host of rank 0; the first save makes it. Only one job at a time may use it
- * @param keep    how many checkpoints stay in the folder: a save removes those saved before the last @p keep. 0: all
- *                stay
+ * @param keep    how many checkpoints of the list stay in the folder: a save removes those saved before the last
+ *                @p keep. 0: all stay
  * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_checkpoint_create(mdist_strategy_t *strategy, const char *folder, uint32_t keep,
@@ -150,8 +154,8 @@ MDIST_API mdist_status_t mdist_checkpoint_save(mdist_checkpoint_t *checkpoint, u
  *
  * Exception: some variables may have changed if the file can be read once but not again, or if workers are lost
  * meanwhile.
- * @param number    MDIST_LATEST takes the latest of the list. Any other number need not be on the list: any safetensors
- *                  file of that name will do
+ * @param number    MDIST_LATEST takes the latest; the top of this header says which. Any other number need not be on
+ *                  the list: any safetensors file of that name will do
  * @param restored  may be NULL; receives the number
  * @thread one at a time per strategy   @blocks on the file, and until iterators have gone through their elements
  * @collective all workers   @calls-back functions of iterators' datasets, as mdist_iterator_restore   @since 0.1
@@ -160,7 +164,8 @@ MDIST_API mdist_status_t mdist_checkpoint_restore(mdist_checkpoint_t *checkpoint
                                                   const mdist_restore_options_t *options, mdist_error_t **error);
 
 /**
- * Removes all checkpoints from the folder. Call it when the training is done and the next one is to begin anew.
+ * Removes all checkpoints from the folder, also those that the list does not name. Call it when the training is done
+ * and the next one is to begin anew.
  *
  * It does nothing if there are no checkpoints or no folder. The variables stay as they are. Errors:
  * - MDIST_ERR_IO: some checkpoints cannot be removed.

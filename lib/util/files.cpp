@@ -7,12 +7,15 @@
 #include "util/utf8.h"
 #include "util/write_signals.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -81,7 +84,26 @@ void Folder::lock() {
 }
 
 bool Folder::has(const std::string &name) const {
-    return ::faccessat(fd(), name.c_str(), F_OK, 0) == 0;
+    if (::faccessat(fd(), name.c_str(), F_OK, 0) == 0) return true;
+    if (errno == ENOENT) return false;
+    throw failed("look at", path_of(name), errno);
+}
+
+std::vector<std::string> Folder::names() const {
+    const std::unique_ptr<DIR, int (*)(DIR *)> open(::opendir(path_.c_str()), ::closedir);
+    if (!open && errno == ENOMEM) throw std::bad_alloc();
+    if (!open) throw failed("list", path_, errno);
+    std::vector<std::string> all;
+    for (;;) {
+        errno = 0; // nothing else tells a failure from the end
+        const dirent *const entry = ::readdir(open.get());
+        if (entry != nullptr)
+            all.emplace_back(entry->d_name);
+        else if (errno != 0)
+            throw failed("list", path_, errno);
+        else
+            return all;
+    }
 }
 
 void Folder::remove(const std::string &name) noexcept {

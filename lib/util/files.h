@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mdist {
 
@@ -42,6 +43,8 @@ class Folder {
     /// has locked it. Does nothing on file systems without locks.
     void lock();
     bool has(const std::string &name) const;
+    /// Returns the names of all that is in it, in no order.
+    std::vector<std::string> names() const;
     /// Removes a file. Logs a warning if it cannot.
     void remove(const std::string &name) noexcept;
     /// Makes new, renamed and removed names durable on the disk.

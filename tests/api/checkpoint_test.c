@@ -196,6 +196,50 @@ static void the_latest_is_the_one_saved_last_and_only_so_many_are_kept(void **st
     destroy_all(strategy, checkpoint, &v, 1);
 }
 
+/// People copy the files, and forget the list.
+static void without_a_list_the_highest_number_is_the_latest(void **state) {
+    char *const folder = *state;
+    mdist_error_t *error = NULL;
+    mdist_strategy_t *strategy = make_strategy(1, NULL);
+    mdist_variable_t *v = scalar_variable(strategy, "v", 0, W, NONE);
+    mdist_checkpoint_t *checkpoint = checkpoint_of(strategy, folder, 1, &v, 1);
+    static const uint64_t numbers[] = {9, 10, 2};
+    uint64_t latest = 0;
+    for (size_t i = 0; i < 3; ++i) {
+        set_copies(v, (float)numbers[i], 0);
+        OK(mdist_checkpoint_save(checkpoint, numbers[i], NULL, &error));
+        remove_file(folder, "checkpoints.json");
+    }
+    write_content(folder, "checkpoint-11.safetensors.old", "11", 2);
+    write_content(folder, "checkpoint-012.safetensors", "12", 2);
+    OK(mdist_checkpoint_latest(folder, &latest, &error));
+    assert_int_equal(latest, 10);
+    OK(mdist_checkpoint_restore(checkpoint, MDIST_LATEST, &latest, NULL, &error));
+    assert_int_equal(latest, 10);
+    assert_float_equal(copy_of(v, 0), 10, 0);
+
+    // A save makes a list, which then decides, and removes nothing that it does not name.
+    OK(mdist_checkpoint_save(checkpoint, 3, NULL, &error));
+    OK(mdist_checkpoint_save(checkpoint, 4, NULL, &error));
+    OK(mdist_checkpoint_latest(folder, &latest, &error));
+    assert_int_equal(latest, 4);
+    remove_file(folder, "checkpoint-012.safetensors");
+    remove_file(folder, "checkpoint-11.safetensors.old");
+    expect_files(folder,
+                 "checkpoint-10.safetensors checkpoint-2.safetensors checkpoint-4.safetensors "
+                 "checkpoint-9.safetensors checkpoints.json");
+    // A list of files that are gone is no list.
+    remove_file(folder, "checkpoint-4.safetensors");
+    OK(mdist_checkpoint_latest(folder, &latest, &error));
+    assert_int_equal(latest, 10);
+    // A damaged file is told, as with a list. No older one takes its place.
+    write_content(folder, "checkpoint-10.safetensors", "10", 2);
+    FAILS(MDIST_ERR_DATA_LOSS, mdist_checkpoint_restore(checkpoint, MDIST_LATEST, NULL, NULL, &error));
+    OK(mdist_checkpoint_clear(checkpoint, NULL, &error));
+    expect_files(folder, "");
+    destroy_all(strategy, checkpoint, &v, 1);
+}
+
 static void what_is_cleared_is_gone_and_the_next_save_begins_anew(void **state) {
     const char *const folder = *state;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
@@ -371,6 +415,7 @@ int main(void) {
         IN_A_FOLDER(a_variable_without_aggregation_cannot_be_saved_but_restored),
         IN_A_FOLDER(texts_are_saved_along_and_replaced_by_those_of_the_file),
         IN_A_FOLDER(the_latest_is_the_one_saved_last_and_only_so_many_are_kept),
+        IN_A_FOLDER(without_a_list_the_highest_number_is_the_latest),
         IN_A_FOLDER(what_is_cleared_is_gone_and_the_next_save_begins_anew),
         IN_A_FOLDER(other_variables_than_the_files_are_named_and_nothing_changes),
         IN_A_FOLDER(arguments_are_checked),
