@@ -44,7 +44,8 @@ typedef enum mdist_status {
     MDIST_ERR_MISMATCH            = -12, /* replicas or workers disagree: operation, type, shape, order, count */
     MDIST_ERR_TIMEOUT             = -13,
     MDIST_ERR_PEER_LOST           = -14,
-    MDIST_ERR_ABORTED             = -15, /* an earlier failure, or mdist_strategy_abort, ended all collectives */
+    MDIST_ERR_ABORTED             = -15, /* an earlier failure, or mdist_strategy_abort, ended all collectives; if a
+                                            worker was lost, that stays MDIST_ERR_PEER_LOST */
     MDIST_ERR_UNAUTHENTICATED     = -16,
     MDIST_ERR_CALLBACK            = -17, /* your function returned non-zero, threw, or ended its thread */
     MDIST_ERR_DEVICE              = -18, /* CUDA or NCCL; see mdist_error_native */

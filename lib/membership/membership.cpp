@@ -71,8 +71,8 @@ class Membership::Body {
 
     std::function<void(const Failure &)> when_failed_;
     std::function<void(uint32_t, const std::string &)> when_told_;
-    bool left_ = false;  // with the reactor's lock
-    std::mutex telling_; // keeps notices in order; taken before the reactor's lock
+    bool left_ = false;                    // with the reactor's lock
+    std::mutex telling_;                   // keeps notices in order; taken before the reactor's lock
     Peers *peers_ = nullptr;               // once READY; does not move
     std::unique_ptr<MemberThread> thread_; // goes first: it calls this object
 };
@@ -142,7 +142,7 @@ void Membership::Body::tell_failure() {
     std::optional<Failure> failure;
     {
         const std::lock_guard<std::mutex> hold(reactor().lock());
-        if (!thread_->failed()) return;
+        if (left_ || !thread_->failed()) return;
         failed_.store(true, std::memory_order_release);
         failure = thread_->failure();
         call = std::exchange(when_failed_, nullptr);

@@ -347,8 +347,7 @@ static int32_t failing_step(mdist_replica_t *replica, void *user_data) {
             status = mdist_receive(replica, it, 6, &one, NULL, NULL);
             if (status == MDIST_OK) status = mdist_receive(replica, it, 7, &many, NULL, NULL);
     }
-    // Who comes to the second message after the news of the loss does not wait, and gets ABORTED.
-    if (status != status_of(self->how) && !(self->how == DIES && status == MDIST_ERR_ABORTED)) {
+    if (status != status_of(self->how)) {
         fprintf(stderr, "replica %u: %s\n", id, mdist_status_name(status));
         ++self->wrong;
     }

@@ -196,6 +196,9 @@ class Group {
     bool failed() const { return state_.load(std::memory_order_acquire) == kFailed; }
     /// Why nobody can meet any more; empty while the group is READY.
     std::optional<Failure> cause() const;
+    /// What whoever comes after the end gets. A loss that ended all collectives is told as it is, so that it does not
+    /// matter whether it was known before a call. Any other cause is ABORTED.
+    Failure as_told_later() const;
     /// How many runs have failed and been reset.
     uint64_t failed_runs() const { return failed_runs_.load(std::memory_order_relaxed); }
     /// Makes a released group READY again. No party is inside.

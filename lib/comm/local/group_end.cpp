@@ -191,12 +191,17 @@ void Group::reset_own() noexcept {
 }
 
 void Group::throw_cause(bool waiting) const {
+    if (waiting && alike()) throw cause().value_or(Failure(MDIST_ERR_ABORTED, "the step has ended"));
+    throw as_told_later();
+}
+
+Failure Group::as_told_later() const {
     const Failure first = cause().value_or(Failure(MDIST_ERR_ABORTED, "the step has ended"));
-    if (waiting && alike()) throw first;
     const bool for_ever = failed();
-    throw Failure(MDIST_ERR_ABORTED, text(for_ever ? "an earlier failure ended all collectives of this strategy: "
-                                                   : "the step has failed already: ",
-                                          first.message()))
+    if (for_ever && first.status() == MDIST_ERR_PEER_LOST) return first;
+    return Failure(MDIST_ERR_ABORTED, text(for_ever ? "an earlier failure ended all collectives of this strategy: "
+                                                    : "the step has failed already: ",
+                                           first.message()))
         .replica(first.replica())
         .worker(first.worker())
         .native(first.native())

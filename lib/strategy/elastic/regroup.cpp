@@ -162,7 +162,7 @@ Generation Elastic::next(uint64_t timeout_ns) {
 /// half made here.
 void Elastic::drop_out(const Failure &failure) {
     job_.elastic_membership()->leave();
-    if (job_.end_of_collectives()) return; // all have been told
+    if (job_.group().failed()) return; // all have been told
     job_.leave_generation();
     job_.group().fail(failure);
 }

@@ -98,7 +98,9 @@ void Job::enter_generation(const Generation &next) {
     if (spans_.workers() > 1) {
         try {
             WorkerLinks links = make_links(*membership, link_settings_, local_replica_count(), spans_);
-            workers_ = std::make_unique<Workers>(std::move(membership), std::move(links), spans_);
+            auto workers = std::make_unique<Workers>(std::move(membership), std::move(links), spans_);
+            const std::lock_guard lock(meeting_mutex_);
+            workers_ = std::move(workers);
         } catch (const Failure &failure) {
             if (membership) membership->fail(failure); // the others wait for this worker's links
             throw;

@@ -89,8 +89,7 @@ void Job::watch_workers() {
     meeting_->executors.set_workers(*workers_, first_replica_id());
     meeting_->mail->set_workers(*workers_);
     workers_->when_failed([this](const Failure &cause) {
-        const bool well = in_graph_ && client_has_left(cause);
-        meeting_->group.fail(well ? Failure(MDIST_ERR_ABORTED, "the client has left").reason("left").worker(0) : cause);
+        meeting_->group.fail(as_told(cause));
         changes_.advance();
     });
 }

@@ -72,17 +72,12 @@ Failure Job::not_concurrent(const char *function) {
 
 void Job::require_sound() const {
     if (joining_)
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      "this worker is a newcomer to a job that is at work, and has not entered it yet. Create everything "
-                      "that the job has, then call mdist_regroup")
+        throw Failure(
+            MDIST_ERR_FAILED_PRECONDITION,
+            "this worker is a newcomer to a job that is at work, and has not entered it yet. Create everything "
+            "that the job has, then call mdist_regroup")
             .reason("joining");
-    if (!meeting_->group.failed()) return;
-    const Failure first = meeting_->group.cause().value_or(Failure(MDIST_ERR_ABORTED, "aborted"));
-    throw Failure(MDIST_ERR_ABORTED,
-                  text("an earlier failure ended all collectives of this strategy: ", first.message()))
-        .replica(first.replica())
-        .worker(first.worker())
-        .reason("strategy_failed");
+    if (meeting_->group.failed()) throw meeting_->group.as_told_later();
 }
 
 void Job::check_health() const {
@@ -91,8 +86,16 @@ void Job::check_health() const {
 
 std::optional<Failure> Job::end_of_collectives() const {
     const std::lock_guard lock(meeting_mutex_);
-    if (!meeting_->group.failed()) return std::nullopt;
-    return meeting_->group.cause().value_or(Failure(MDIST_ERR_ABORTED, "aborted"));
+    if (meeting_->group.failed()) return meeting_->group.cause().value_or(Failure(MDIST_ERR_ABORTED, "aborted"));
+    // Another thread may be about to tell the group. A call may have told the program already.
+    if (!workers_ || !workers_->membership().failed()) return std::nullopt;
+    const std::optional<Failure> cause = workers_->membership().failure();
+    return cause ? std::optional(as_told(*cause)) : std::nullopt;
+}
+
+Failure Job::as_told(const Failure &cause) const {
+    if (!in_graph_ || !client_has_left(cause)) return cause;
+    return Failure(MDIST_ERR_ABORTED, "the client has left").reason("left").worker(0);
 }
 
 Failure Job::of_old_generation(const char *what, uint32_t generation) const {

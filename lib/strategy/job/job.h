@@ -10,8 +10,8 @@
 // generation are made anew. Only abort(), closing and check_health() may run meanwhile.
 #pragma once
 
-#include "comm/operation_queue.h"
 #include "cluster/elastic_settings.h"
+#include "comm/operation_queue.h"
 #include "comm/packs.h"
 #include "device/device.h"
 #include "device/memory_source.h"
@@ -188,7 +188,8 @@ class Job : public std::enable_shared_from_this<Job> {
     void require_concurrent(const char *function) const {
         if (!concurrent_ && local_replica_count() != 1) throw not_concurrent(function);
     }
-    /// Throws ABORTED, with the first cause, if all collectives have ended.
+    /// Throws PEER_LOST if all collectives have ended because a worker was lost, and ABORTED, with the first cause, if
+    /// they have ended for another reason.
     /// Throws FAILED_PRECONDITION (`joining`) if this worker is a newcomer.
     void require_sound() const;
     /// Throws the first cause itself if all collectives have ended.
@@ -229,6 +230,8 @@ class Job : public std::enable_shared_from_this<Job> {
     void join_elastic(const Config &config);
     void make_team();
     void watch_workers();
+    /// What the replicas hear of a failure of the other workers.
+    Failure as_told(const Failure &cause) const;
     Failure of_old_generation(const char *what, uint32_t generation) const;
     void choose_reducer(const Config &config, uint32_t workers);
     void gather_gpus();
