@@ -33,13 +33,16 @@ void Executors::lead(uint64_t timeout_ns) noexcept {
         else
             workers_->perform(calls.get(), timeout_ns);
     } catch (const Failure &failure) {
-        led_failure_.emplace(failure);
-        if (failure.operation().empty()) std::move(*led_failure_).operation(group_.call_of(0).kind->name());
+        fail_led(failure);
     } catch (const std::exception &) {
-        led_failure_.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory"); // a text this short needs no memory
+        fail_led(out_of_memory());
     }
-    // Release before any party hears of the failure and makes one of its own from it.
-    if (led_failure_) group_.release(*led_failure_);
+}
+
+void Executors::fail_led(const Failure &failure) noexcept {
+    led_failure_ = failure;
+    if (failure.operation().empty()) std::move(*led_failure_).operation(group_.call_of(0).kind->name());
+    group_.release(*led_failure_);
 }
 
 } // namespace mdist

@@ -38,7 +38,10 @@ class Executors {
     /// Performs the collective that all parties have posted, on behalf of all. One thread calls it, between meeting and
     /// finishing.
     void lead(uint64_t timeout_ns) noexcept;
-    /// Throws the failure of lead(), the same on all parties. Call it after finishing.
+    /// In place of lead(): fails the collective for all parties. Releases the group before any party hears of the
+    /// failure and makes one of its own from it.
+    void fail_led(const Failure &failure) noexcept;
+    /// Throws the failure of the collective, the same on all parties. Call it after finishing.
     void check_led() const {
         if (led_failure_) throw Failure(*led_failure_);
     }
@@ -47,7 +50,7 @@ class Executors {
     Group &group_;
     Workers *workers_ = nullptr;
     GpuGroup *gpus_ = nullptr;
-    /// Why the last lead() failed. No party can meet again before all parties have read it.
+    /// Why the last collective failed. No party can meet again before all parties have read it.
     std::optional<Failure> led_failure_;
 };
 

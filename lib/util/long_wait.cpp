@@ -59,8 +59,12 @@ void LongWait::look(Describe describe) noexcept {
 
 void LongWait::tell_end() noexcept {
     const uint64_t now = monotonic_clock().now_ns();
-    log_warn(told_->who, " waited ", waited_text(now - std::min(now, begin_ns_)), " in ", told_->where,
-             "; the wait has ended");
+    try {
+        log_warn(told_->who, " waited ", waited_text(now - std::min(now, begin_ns_)), " in ", told_->where,
+                 "; the wait has ended");
+    } catch (const std::bad_alloc &) {
+        // The warning of the wait remains the last word.
+    }
     told_.reset();
 }
 

@@ -42,8 +42,8 @@ void Launches::work(Worker &worker) {
             worker.lane->launch();
         } catch (const Failure &failure) {
             wrong = failure;
-        } catch (const std::exception &failure) {
-            wrong = Failure(MDIST_ERR_INTERNAL, failure.what());
+        } catch (const std::exception &) {
+            wrong = out_of_memory();
         }
         lock.lock();
         worker.lane = nullptr;
@@ -77,9 +77,11 @@ void Launches::run(const std::vector<std::unique_ptr<Lane>> &lanes, uint64_t tim
         // A lane that has failed leaves the others' kernels without one to meet.
         first = wrong_;
         if (!first && monotonic_clock().now_ns() - begin >= timeout_ns)
-            first = Failure(MDIST_ERR_TIMEOUT, text("CUDA did not launch a graph with NCCL's kernels within ",
-                                                    timeout_ns / 1'000'000, " ms"))
-                        .reason("nccl_timeout");
+            first = failure_or({MDIST_ERR_TIMEOUT, ""}, [&] {
+                return Failure(MDIST_ERR_TIMEOUT, text("CUDA did not launch a graph with NCCL's kernels within ",
+                                                       timeout_ns / 1'000'000, " ms"))
+                    .reason("nccl_timeout");
+            });
         if (!first && failed())
             first = Failure(MDIST_ERR_ABORTED, "the launch of a graph was aborted because the job has failed");
         if (!first) continue;

@@ -60,11 +60,11 @@ bool Group::departed(uint32_t party) const {
 void Group::meet(uint32_t party, const Call &call, uint64_t timeout_ns) {
     const Arrival arrival = arrive(party, call);
     if (!arrival.last) await(party, call, arrival, timeout_ns != 0 ? timeout_ns : timeout());
-    if (!well_) throw_cause(true);
+    if (!well_) throw ended(true);
 }
 
 Group::Arrival Group::arrive(uint32_t party, const Call &call) {
-    if (state_.load(std::memory_order_acquire) != kReady) throw_cause(false);
+    if (state_.load(std::memory_order_acquire) != kReady) throw ended(false);
     enter(slots_[party], call);
 
     const uint64_t print = fingerprint(call);
@@ -82,7 +82,7 @@ Group::Arrival Group::arrive(uint32_t party, const Call &call) {
 }
 
 Group::Arrival Group::arrive_started(uint32_t party, const Call &call) {
-    if (state_.load(std::memory_order_acquire) != kReady) throw_cause(false);
+    if (state_.load(std::memory_order_acquire) != kReady) throw ended(false);
     starting_.fetch_add(1, std::memory_order_relaxed); // before the arrival, which publishes it
     Arrival arrival = arrive(party, call);
     arrival.started = true;
@@ -99,7 +99,7 @@ void Group::await(uint32_t party, const Call &call, const Arrival &arrival, uint
     // The round also advances for the previous meeting, if that meeting's last party was slow to announce it.
     while (completed_.load(std::memory_order_acquire) == arrival.generation) {
         if (state_.load(std::memory_order_seq_cst) != kReady) {
-            if (withdraw(arrival)) throw_cause(true);
+            if (withdraw(arrival)) throw ended(true);
         } else if (!round_.wait(seen, patience_, limit_ns, long_wait, describe) && withdraw(arrival)) {
             throw_late(party, call, limit_ns);
         }
@@ -109,16 +109,16 @@ void Group::await(uint32_t party, const Call &call, const Arrival &arrival, uint
 
 bool Group::met(const Arrival &arrival) {
     if (completed_.load(std::memory_order_acquire) == arrival.generation) {
-        if (state_.load(std::memory_order_seq_cst) != kReady && withdraw(arrival)) throw_cause(true);
+        if (state_.load(std::memory_order_seq_cst) != kReady && withdraw(arrival)) throw ended(true);
         if (completed_.load(std::memory_order_acquire) == arrival.generation) return false;
     }
-    if (!well_) throw_cause(true);
+    if (!well_) throw ended(true);
     return true;
 }
 
 void Group::throw_late(uint32_t party, const Call &call, uint64_t waited_ns) {
     fail_late(party, call, waited_ns);
-    throw_cause(true);
+    throw ended(true);
 }
 
 /// The last party to arrive compares the calls and releases all parties. The others are waiting, so their calls are
@@ -130,7 +130,7 @@ void Group::complete(uint64_t print) noexcept {
         else if (!has_workers_ && has_parts(call_of(0).kind->pattern()))
             check_pieces();
     } catch (const std::bad_alloc &) {
-        release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        release(out_of_memory());
     } catch (const Failure &failure) {
         end_alike(failure);
     }
@@ -215,18 +215,13 @@ bool Group::add_work(uint64_t done, uint64_t total) noexcept {
 void Group::keep_work_failure(const Failure &failure) noexcept {
     const std::lock_guard lock(cause_mutex_);
     if (work_failed_.load(std::memory_order_relaxed)) return;
-    try {
-        work_failure_.emplace(failure);
-    } catch (const std::bad_alloc &) {
-        // throw_work_failure() then reports that memory ran out.
-    }
+    work_failure_ = failure;
     work_failed_.store(true, std::memory_order_relaxed);
 }
 
 void Group::throw_work_failure() const {
     const std::lock_guard lock(cause_mutex_);
-    if (work_failure_) throw Failure(*work_failure_);
-    throw Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
+    throw Failure(*work_failure_);
 }
 
 void Group::add(Alarm &alarm) {

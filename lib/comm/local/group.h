@@ -158,7 +158,7 @@ class Group {
         } catch (const Failure &failure) {
             keep_work_failure(failure);
         } catch (const std::exception &) {
-            keep_work_failure(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            keep_work_failure(out_of_memory());
         }
     }
     /// Throws why the work of this meeting failed, the same on all parties. Call it when all work is done: no party can
@@ -180,12 +180,16 @@ class Group {
     void fail(const Failure &cause) noexcept;
     /// Throws the cause, as meet() would, unless the group is READY.
     void require_ready() const {
-        if (state_.load(std::memory_order_acquire) != kReady) throw_cause(false);
+        if (state_.load(std::memory_order_acquire) != kReady) throw ended(false);
     }
     bool ready() const { return state_.load(std::memory_order_acquire) == kReady; }
+    /// What a party gets that waits when the group ends, or that comes later. A loss that ended all collectives is told as
+    /// it is, so that it does not matter whether it was known before a call. For those who come later, any other cause is
+    /// ABORTED.
+    Failure ended(bool waiting) const noexcept;
     /// Throws the cause as a party that waits gets it, unless the group is READY.
     void require_ready_while_waiting() const {
-        if (state_.load(std::memory_order_seq_cst) != kReady) throw_cause(true);
+        if (state_.load(std::memory_order_seq_cst) != kReady) throw ended(true);
     }
     /// Sets a function to call whenever release() or fail() has ended the group. Any thread may be in it; it must not
     /// wait or throw. Set it before anybody meets.
@@ -195,10 +199,7 @@ class Group {
     const char *waits_in(uint32_t party) noexcept;
     bool failed() const { return state_.load(std::memory_order_acquire) == kFailed; }
     /// Why nobody can meet any more; empty while the group is READY.
-    std::optional<Failure> cause() const;
-    /// What whoever comes after the end gets. A loss that ended all collectives is told as it is, so that it does not
-    /// matter whether it was known before a call. Any other cause is ABORTED.
-    Failure as_told_later() const;
+    std::optional<Failure> cause() const noexcept;
     /// How many runs have failed and been reset.
     uint64_t failed_runs() const { return failed_runs_.load(std::memory_order_relaxed); }
     /// Makes a released group READY again. No party is inside.
@@ -256,7 +257,7 @@ class Group {
     void compare();
     std::string in_name() const;
     void check_pieces() const;
-    bool alike() const;
+    bool alike() const noexcept;
     bool end(State state, const Failure &cause, bool alike) noexcept;
     void end_alike(const Failure &failure) noexcept;
     void reset_own() noexcept;
@@ -276,7 +277,6 @@ class Group {
     void ring() noexcept;
     void keep_work_failure(const Failure &failure) noexcept;
     [[noreturn]] void throw_work_failure() const;
-    [[noreturn]] void throw_cause(bool waiting) const;
     WaitText waiting(uint32_t party, const Call &call) const;
     Failure late(uint32_t party, const Call &call, uint64_t waited_ns) const;
     Failure gone() const;

@@ -67,29 +67,17 @@ void Group::depart_inner(uint32_t party) noexcept {
         const auto found = std::find(parties.begin(), parties.end(), party);
         if (found == parties.end()) return;
         if (!inner.count_departure(static_cast<uint32_t>(found - parties.begin())) || cause) return;
-        try {
-            cause.emplace(inner.gone());
-        } catch (const std::bad_alloc &) {
-            cause.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
-        }
+        cause = failure_or(out_of_memory(), [&] { return inner.gone(); });
     });
     if (cause) release(*cause); // without the lock, which it takes again
 }
 
 void Group::release_gone() noexcept {
-    try {
-        release(gone());
-    } catch (const std::bad_alloc &) {
-        release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
-    }
+    release(failure_or(out_of_memory(), [this] { return gone(); }));
 }
 
 void Group::fail_late(uint32_t party, const Call &call, uint64_t waited_ns) noexcept {
-    try {
-        fail(late(party, call, waited_ns));
-    } catch (const std::bad_alloc &) {
-        fail(Failure(MDIST_ERR_TIMEOUT, "timed out"));
-    }
+    fail(failure_or({MDIST_ERR_TIMEOUT, ""}, [&] { return late(party, call, waited_ns); }));
 }
 
 /// Returns whether this call ended the group.
@@ -98,17 +86,12 @@ bool Group::end(State state, const Failure &cause, bool alike) noexcept {
         const std::lock_guard lock(cause_mutex_);
         const uint32_t now = state_.load(std::memory_order_relaxed);
         if (now == kFailed || now == state) return false;
-        try {
-            // If a released group fails, it keeps the cause of the release until the step is over, because that came
-            // first.
-            if (!cause_) {
-                alike_ = alike;
-                cause_.emplace(cause);
-            }
-            if (state == kFailed) failed_cause_.emplace(cause);
-        } catch (const std::bad_alloc &) {
-            // The state alone must do; cause() then reports that memory ran out.
+        // If a released group fails, it keeps the cause of the release until the step is over, because that came first.
+        if (!cause_) {
+            alike_ = alike;
+            cause_ = cause;
         }
+        if (state == kFailed) failed_cause_ = cause;
         state_.store(state, std::memory_order_seq_cst);
     }
     advance(round_);
@@ -152,15 +135,13 @@ void Group::fail(const Failure &cause) noexcept {
               : log_error("collectives have ended: ", cause.message());
 }
 
-std::optional<Failure> Group::cause() const {
+std::optional<Failure> Group::cause() const noexcept {
     if (state_.load(std::memory_order_acquire) == kReady) return std::nullopt;
     const std::lock_guard lock(cause_mutex_);
-    if (!cause_ && state_.load(std::memory_order_relaxed) != kReady)
-        return Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory while keeping the first cause of the failure");
     return cause_;
 }
 
-bool Group::alike() const {
+bool Group::alike() const noexcept {
     const std::lock_guard lock(cause_mutex_);
     return alike_;
 }
@@ -190,18 +171,13 @@ void Group::reset_own() noexcept {
     state_.store(kReady, std::memory_order_release);
 }
 
-void Group::throw_cause(bool waiting) const {
-    if (waiting && alike()) throw cause().value_or(Failure(MDIST_ERR_ABORTED, "the step has ended"));
-    throw as_told_later();
-}
-
-Failure Group::as_told_later() const {
+Failure Group::ended(bool waiting) const noexcept {
     const Failure first = cause().value_or(Failure(MDIST_ERR_ABORTED, "the step has ended"));
+    if (waiting && alike()) return first;
     const bool for_ever = failed();
     if (for_ever && first.status() == MDIST_ERR_PEER_LOST) return first;
-    return Failure(MDIST_ERR_ABORTED, text(for_ever ? "an earlier failure ended all collectives of this strategy: "
-                                                    : "the step has failed already: ",
-                                           first.message()))
+    return Failure(MDIST_ERR_ABORTED, first.message())
+        .about(for_ever ? "an earlier failure ended all collectives of this strategy" : "the step has failed already")
         .replica(first.replica())
         .worker(first.worker())
         .native(first.native())

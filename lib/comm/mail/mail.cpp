@@ -222,11 +222,7 @@ void Mail::count(Post &post) {
 
 /// Ends a post that is in no list but started_. Without a cause, it is done.
 void Mail::end(Post &post, const Failure *cause) noexcept {
-    try {
-        if (cause != nullptr) post.failure.emplace(*cause);
-    } catch (const std::bad_alloc &) {
-        post.failure.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory"); // a text this short needs no memory
-    }
+    if (cause != nullptr) post.failure = *cause;
     if (post.started) started_[post.party].remove(&post);
     if (!post.listeners.empty()) {
         listening_.fetch_sub(1, std::memory_order_relaxed);

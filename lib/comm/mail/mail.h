@@ -157,7 +157,7 @@ class Mail final : public Carrier::Desk {
     bool wait(Post &post, uint64_t timeout_ns, uint64_t begin, Waiting &waiting);
     bool result(const Post &post) const;
     void end_with_group(Post &post);
-    void end_with_group(Post &post, Lock &lock);
+    void end_with_group(Post &post, Lock &lock) noexcept;
     void fail_late(const Post &post) noexcept;
     bool carry_a_while(const Post &post, uint64_t left_ns);
     void carry_now(Lock &lock, uint32_t whom, uint64_t sleep_ns);

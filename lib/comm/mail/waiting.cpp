@@ -56,16 +56,10 @@ void Mail::end_with_group(Post &post) {
 }
 
 /// Ends a post whose group has ended.
-void Mail::end_with_group(Post &post, Lock &lock) {
-    std::optional<Failure> cause;
-    try {
-        group_.require_ready_while_waiting();
-        cause.emplace(MDIST_ERR_ABORTED, "the step has ended");
-    } catch (const Failure &failure) {
-        cause.emplace(failure);
-    }
+void Mail::end_with_group(Post &post, Lock &lock) noexcept {
+    const Failure cause = group_.ended(true);
     withdraw(post, lock);
-    if (!post.over) end(post, &*cause);
+    if (!post.over) end(post, &cause);
 }
 
 bool Mail::wait(Post &post, uint64_t timeout_ns) {

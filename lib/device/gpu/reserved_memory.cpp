@@ -8,6 +8,7 @@
 #include "util/text.h"
 
 #include <iterator>
+#include <new>
 
 namespace mdist {
 namespace {
@@ -74,8 +75,12 @@ void ReservedMemory::unreserve(void *base, std::size_t bytes) noexcept {
     }
     if (keeps_memory()) return;
     process_wide<OwnedRanges>().remove(base);
-    retire(&card_,
-           [&card = card_, base, bytes, committed] { card.api().unreserve(card.index(), base, bytes, committed); });
+    try {
+        retire(&card_,
+               [&card = card_, base, bytes, committed] { card.api().unreserve(card.index(), base, bytes, committed); });
+    } catch (const std::bad_alloc &) {
+        // As for what retire() has no memory for.
+    }
 }
 
 } // namespace mdist

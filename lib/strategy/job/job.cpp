@@ -77,7 +77,7 @@ void Job::require_sound() const {
             "this worker is a newcomer to a job that is at work, and has not entered it yet. Create everything "
             "that the job has, then call mdist_regroup")
             .reason("joining");
-    if (meeting_->group.failed()) throw meeting_->group.as_told_later();
+    if (meeting_->group.failed()) throw meeting_->group.ended(false);
 }
 
 void Job::check_health() const {
@@ -147,12 +147,11 @@ Workers *Job::other_workers() {
     return workers_.get();
 }
 
-std::vector<std::shared_ptr<ReplicaGroup>> Job::groups() const {
-    std::vector<std::shared_ptr<ReplicaGroup>> all;
+std::shared_ptr<ReplicaGroup> Job::next_group(std::size_t &at) const noexcept {
     const std::lock_guard lock(groups_mutex_);
-    for (const std::weak_ptr<ReplicaGroup> &each : groups_)
-        if (std::shared_ptr<ReplicaGroup> group = each.lock()) all.push_back(std::move(group));
-    return all;
+    while (at < groups_.size())
+        if (std::shared_ptr<ReplicaGroup> group = groups_[at++].lock()) return group;
+    return nullptr;
 }
 
 void Job::add(const std::shared_ptr<ReplicaGroup> &group) {
@@ -174,13 +173,9 @@ void Job::drop_unused() noexcept {
 
 void Job::fail_workers(const char *function, const Failure &failure) noexcept {
     if (worker_count() == 1 || group().failed()) return;
-    try {
-        Failure told = Failure(failure).about(function);
-        if (told.operation().empty()) std::move(told).operation(function);
-        group().fail(told);
-    } catch (const std::exception &) {
-        group().fail(failure);
-    }
+    Failure told = Failure(failure).about(function);
+    if (told.operation().empty()) std::move(told).operation(function);
+    group().fail(told);
 }
 
 void Job::abort() noexcept {
@@ -190,11 +185,7 @@ void Job::abort() noexcept {
 void Job::fail(const char *sentence, const char *reason) noexcept {
     {
         const std::lock_guard lock(meeting_mutex_);
-        try {
-            group().fail(Failure(MDIST_ERR_ABORTED, sentence).reason(reason));
-        } catch (const std::bad_alloc &) {
-            group().fail(Failure(MDIST_ERR_ABORTED, "aborted"));
-        }
+        group().fail(Failure(MDIST_ERR_ABORTED, sentence).reason(reason));
     }
     changes_.advance();
 }

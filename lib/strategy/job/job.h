@@ -141,8 +141,9 @@ class Job : public std::enable_shared_from_this<Job> {
     const Packing &packing() const { return packing_; }
     const LinkSettings &link_settings() const { return link_settings_; }
 
-    /// The groups of replicas that the program has made and that are in use (replica_group.h).
-    std::vector<std::shared_ptr<ReplicaGroup>> groups() const;
+    /// The next of the groups of replicas that the program has made and that are in use (replica_group.h); nullptr: no
+    /// more. Begin with `at` = 0. For a step: no group is made meanwhile.
+    std::shared_ptr<ReplicaGroup> next_group(std::size_t &at) const noexcept;
     bool has_groups() const { return has_groups_.load(std::memory_order_acquire); }
     void add(const std::shared_ptr<ReplicaGroup> &group);
     /// Keeps the workers of a group, longer than the group: others may still be in its last operation, and read what is

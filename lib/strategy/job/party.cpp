@@ -16,7 +16,8 @@ void Party::await_turn(const char *function) {
 void Party::await_all(const char *function) {
     await_turn(function);
     if (!job_.has_groups()) return;
-    for (const auto &group : job_.groups()) {
+    std::size_t at = 0;
+    while (const auto group = job_.next_group(at)) {
         if (!group->has(local_index_)) continue;
         const Seat seat = group->seat(local_index_);
         seat.operations.await_turn(seat.party);

@@ -11,22 +11,16 @@ namespace mdist {
 
 void release_callback(Group &group, const char *operation, uint32_t replica, int64_t native,
                       FunctionRef<std::string()> sentence) noexcept {
-    try {
-        group.release(Failure(MDIST_ERR_CALLBACK, sentence()).operation(operation).replica(replica).native(native));
-    } catch (...) {
-        group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory").replica(replica));
-    }
+    group.release(failure_or(out_of_memory().replica(replica), [&] {
+        return Failure(MDIST_ERR_CALLBACK, sentence()).operation(operation).replica(replica).native(native);
+    }));
 }
 
 void release_failure(Group &group, const char *operation, uint32_t replica, const Failure &failure) noexcept {
-    try {
-        Failure cause = failure;
-        if (cause.operation().empty()) std::move(cause).operation(operation);
-        if (cause.replica() == MDIST_NONE) std::move(cause).replica(replica);
-        group.release(cause);
-    } catch (...) {
-        group.release(Failure(failure.status(), "out of memory").replica(replica));
-    }
+    Failure cause = failure;
+    if (cause.operation().empty()) std::move(cause).operation(operation);
+    if (cause.replica() == MDIST_NONE) std::move(cause).replica(replica);
+    group.release(cause);
 }
 
 void release_ended(Group &group, uint32_t replica) noexcept {

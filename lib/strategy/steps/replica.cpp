@@ -139,12 +139,9 @@ bool Replica::end_work() noexcept {
 void Replica::each_seat(FunctionRef<void(const Seat &)> use) noexcept {
     use(seat());
     if (!job().has_groups()) return;
-    try {
-        for (const auto &group : job().groups())
-            if (group->has(local_index())) use(group->seat(local_index()));
-    } catch (const std::bad_alloc &) {
-        job().group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
-    }
+    std::size_t at = 0;
+    while (const auto group = job().next_group(at))
+        if (group->has(local_index())) use(group->seat(local_index()));
 }
 
 void Replica::join_lanes() noexcept {
