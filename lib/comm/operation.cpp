@@ -102,10 +102,9 @@ bool Operation::advance(Share share) noexcept {
         if (!try_advance(share)) return false;
         set_over();
     } catch (const Failure &failure) {
-        group_.release(failure); // work that failed has not done so yet
-        end(&failure);
+        end(failure);
     } catch (const std::exception &) {
-        end(nullptr);
+        end(out_of_memory());
     }
     return true;
 }
@@ -169,13 +168,9 @@ uint64_t Operation::deadline() const {
     return std::min(late, long_wait_.next_ns());
 }
 
-void Operation::end(const Failure *failure) noexcept {
-    try {
-        if (failure != nullptr) failure_.emplace(*failure);
-    } catch (const std::bad_alloc &) {
-        failure_.reset();
-    }
-    if (!failure_) failure_.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory"); // a text this short needs no memory
+void Operation::end(const Failure &failure) noexcept {
+    group_.release(failure); // the other parties may wait for this one
+    failure_ = failure;
     set_over();
 }
 

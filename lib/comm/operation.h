@@ -67,8 +67,8 @@ class Operation {
     uint64_t deadline() const;
     /// Takes the arrival back and returns true. Returns false if the parties have met.
     bool withdraw() { return group_.withdraw(arrival_); }
-    /// Ends the operation as failed; nullptr: out of memory.
-    void end(const Failure *failure) noexcept;
+    /// Ends the operation as failed, and releases the group.
+    void end(const Failure &failure) noexcept;
 
     /// When the operation is over, `functions` go to `calls`. Not for an operation that is over.
     void listen(DoneCalls::List &functions, DoneCalls &calls) noexcept {

@@ -55,11 +55,9 @@ void OperationQueue::drop_first(Line &line) noexcept {
     try {
         next.post();
     } catch (const Failure &failure) {
-        next.end(&failure);
-        group_.release(failure);
+        next.end(failure);
     } catch (const std::exception &) {
-        next.end(nullptr);
-        group_.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        next.end(out_of_memory());
     }
 }
 
@@ -187,8 +185,7 @@ void OperationQueue::end(Operation &operation, const Failure &cause) noexcept {
             const bool is_first = &first == &operation;
             const bool given_up = is_first ? first.withdraw() : !first.met() || executors_.workers() != nullptr;
             if (given_up) {
-                operation.end(&cause);
-                group_.release(cause); // before the next operation's turn
+                operation.end(cause);
                 return drop(line, operation);
             }
             if (!first.working()) continue; // its parties have met since this thread looked
@@ -242,13 +239,7 @@ bool OperationQueue::end(uint32_t party, FunctionRef<Failure(const Operation &)>
         done_.finish();
         return false;
     }
-    const Failure why = [&] {
-        try {
-            return cause(*operation);
-        } catch (const std::bad_alloc &) {
-            return Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
-        }
-    }();
+    const Failure why = failure_or(out_of_memory(), [&] { return cause(*operation); });
     for (; operation; operation = first()) settle(*operation, why);
     group_.release(why);
     done_.finish();
