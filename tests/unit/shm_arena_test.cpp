@@ -7,9 +7,30 @@
 #include "subject.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <random>
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace {
+
+std::atomic<bool> refuse_populating = false; // the next time
+std::atomic<std::size_t> populated_bytes = 0;
+
+} // namespace
+
+/// In place of the C library's: counts what is given memory, and refuses it if asked to.
+extern "C" int madvise(void *address, std::size_t bytes, int advice) noexcept {
+    constexpr int kPopulateWrite = 23; // MADV_POPULATE_WRITE, which the headers may not have
+    if (advice == kPopulateWrite) {
+        if (refuse_populating.exchange(false)) return errno = ENOMEM, -1;
+        populated_bytes += bytes;
+    }
+    return static_cast<int>(syscall(SYS_madvise, address, bytes, advice));
+}
 
 namespace {
 
@@ -71,6 +92,25 @@ void too_much_is_out_of_memory_and_changes_nothing(void **) {
         assert_int_equal(status, MDIST_ERR_OUT_OF_MEMORY);
     }
     assert_int_equal(fixture.arena->free_bytes(), all_free);
+}
+
+void a_shortage_leaves_no_memory_behind_that_is_not_there(void **) {
+    Fixture fixture;
+    const std::size_t all_free = fixture.arena->free_bytes();
+    refuse_populating = true;
+    mdist_status_t status = MDIST_OK;
+    try {
+        fixture.arena->allocate(100'000);
+    } catch (const Failure &failure) {
+        status = failure.status();
+    }
+    assert_false(refuse_populating);
+    assert_int_equal(status, MDIST_ERR_OUT_OF_MEMORY);
+    assert_int_equal(fixture.arena->free_bytes(), all_free);
+    populated_bytes = 0;
+    const Memory memory = fixture.arena->allocate(100'000); // the same place
+    assert_true(populated_bytes >= 100'000);
+    assert_true(all(static_cast<char *>(memory.get()), 100'000, 0));
 }
 
 void memory_outlives_everything_that_made_it(void **) {
@@ -147,6 +187,7 @@ void a_worker_whose_limits_are_tight_has_a_smaller_arena_or_none(void **) {
 
 SUBJECT(shm_arena) {
     const CMUnitTest tests[] = {
+        cmocka_unit_test(a_shortage_leaves_no_memory_behind_that_is_not_there),
         cmocka_unit_test(a_worker_whose_limits_are_tight_has_a_smaller_arena_or_none),
         cmocka_unit_test(blocks_are_aligned_zero_and_apart_whatever_was_there_before),
         cmocka_unit_test(too_much_is_out_of_memory_and_changes_nothing),

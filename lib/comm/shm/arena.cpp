@@ -56,15 +56,14 @@ Memory ShmArena::reserve(std::size_t bytes) {
         if (bytes > bytes_ || reserved_ + extent > bytes_ / 2) throw no_memory(bytes); // half is for allocate()
         reserved_ += extent;
     }
-    std::size_t offset = 0;
+    Memory block;
     try {
-        offset = take(extent, kGranule);
+        block = memory(take(extent, kGranule), extent);
     } catch (...) {
         const std::lock_guard lock(mutex_);
         reserved_ -= extent;
         throw;
     }
-    const Memory block = memory(offset, extent);
     return Memory(block.get(), [block, extent, self = shared_from_this()](void *) {
         const std::lock_guard lock(self->mutex_);
         self->reserved_ -= extent;
@@ -141,21 +140,24 @@ void ShmArena::back(std::size_t offset, std::size_t bytes) {
             const std::lock_guard lock(mutex_);
             backed = backed_[granule];
             while (last * kGranule < end && backed_[last] == backed) ++last;
-            if (!backed) std::fill(backed_.begin() + granule, backed_.begin() + last, true);
         }
         const std::size_t until = std::min(last * kGranule, end);
         if (backed) {
             std::memset(segment_->data() + offset_ + offset, 0, until - offset);
         } else {
-            populate(granule * kGranule, (last - granule) * kGranule);
+            populate(granule, last);
         }
         offset = until;
     }
 }
 
-void ShmArena::populate(std::size_t offset, std::size_t bytes) {
-    const int error = segment_->back(offset_ + offset, bytes);
+/// Gives memory to granules that have none. Two threads may do so at once with one that their blocks share.
+void ShmArena::populate(std::size_t granule, std::size_t end) {
+    const std::size_t bytes = (end - granule) * kGranule;
+    const int error = segment_->back(offset_ + granule * kGranule, bytes);
     if (error != 0) throw no_memory(bytes).native(error);
+    const std::lock_guard lock(mutex_); // only now: otherwise the next use of them could be SIGBUS
+    std::fill(backed_.begin() + granule, backed_.begin() + end, true);
 }
 
 bool ShmArena::punch(std::size_t offset, std::size_t bytes) noexcept {

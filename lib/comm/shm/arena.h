@@ -38,7 +38,7 @@ class ShmArena final : public MemorySource, public std::enable_shared_from_this<
     void give_back(std::size_t offset, std::size_t bytes) noexcept;
     Memory memory(std::size_t offset, std::size_t bytes);
     void back(std::size_t offset, std::size_t bytes);
-    void populate(std::size_t offset, std::size_t bytes);
+    void populate(std::size_t granule, std::size_t end);
     bool punch(std::size_t offset, std::size_t bytes) noexcept;
 
     const std::shared_ptr<OwnSegment> segment_;
