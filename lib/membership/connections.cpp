@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <exception>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -25,6 +26,15 @@ constexpr int kMostKeepalives = 127; // the kernel's limit
 
 void set_option(int descriptor, int level, int option, int value) {
     setsockopt(descriptor, level, option, &value, sizeof value); // a failure only makes things slower
+}
+
+/// Whether nobody listened at that local port, so that TCP connected the socket to itself.
+bool is_connected_to_itself(int descriptor) {
+    try {
+        return local_endpoint(descriptor) == remote_endpoint(descriptor);
+    } catch (const Failure &) { // whoever needs the address says why there is none
+        return false;
+    }
 }
 
 } // namespace
@@ -71,10 +81,9 @@ void Connections::forget(ConnectionId id, bool close_it) {
 
 void Connections::fail(ConnectionId id, int error) {
     const bool tell = !sockets_.at(id).closing;
+    if (tell) failures_.emplace_back(id, error); // may throw, so it comes first
     forget(id, true);
-    if (!tell) return;
-    failures_.emplace_back(id, error);
-    wakener_.wake();
+    if (tell) wakener_.wake();
 }
 
 ConnectionId Connections::connect(const Endpoint &to) {
@@ -99,8 +108,7 @@ void Connections::finish_connecting(ConnectionId id, Socket &socket, Machine &ma
     int error = 0;
     socklen_t length = sizeof error;
     getsockopt(socket.descriptor, SOL_SOCKET, SO_ERROR, &error, &length);
-    if (error == 0 && local_endpoint(socket.descriptor) == remote_endpoint(socket.descriptor))
-        error = ECONNREFUSED; // nobody listened at that local port, so TCP connected the socket to itself
+    if (error == 0 && is_connected_to_itself(socket.descriptor)) error = ECONNREFUSED;
     if (error != 0) return fail(id, error);
     socket.connecting = false;
     set_events(id, socket);
@@ -203,8 +211,16 @@ void Connections::read_some(ConnectionId id, Machine &machine) {
     }
 }
 
-void Connections::fail_all(int error) {
-    while (!sockets_.empty()) fail(sockets_.begin()->first, error);
+void Connections::lose_all(int error, Machine &machine) noexcept {
+    while (!sockets_.empty()) {
+        const ConnectionId id = sockets_.begin()->first;
+        const bool tell = !sockets_.begin()->second.closing;
+        forget(id, true);
+        try {
+            if (tell) machine.closed(id, error);
+        } catch (const std::exception &) { // the next one may still be told
+        }
+    }
 }
 
 void Connections::report_failures(Machine &machine) {

@@ -45,7 +45,8 @@ class Connections {
     void read_some(ConnectionId id, Machine &machine);
     /// Ends a connection. report_failures() tells the machine later, as the machine may be in the middle of a call.
     void fail(ConnectionId id, int error);
-    void fail_all(int error);
+    /// Ends all connections, and tells the machine as far as there is memory. Not within a call of the machine.
+    void lose_all(int error, Machine &machine) noexcept;
     bool any_failed() const { return !failures_.empty(); }
     void report_failures(Machine &machine);
     /// Ends the closed connections that have not sent their queued bytes in time.

@@ -226,7 +226,7 @@ void Membership::Body::fail(const Failure &cause) noexcept {
         thread_->changed().notify_all();
         tell_failure();
     } catch (const std::exception &) {
-        return; // no memory to tell the others; they will notice that this worker is missing
+        return; // an elastic job is between two generations, and has no peers
     }
 }
 
@@ -255,7 +255,7 @@ void Membership::Body::announce() noexcept {
         with_peers([](Peers &peers) { peers.announce(); });
         reactor().wake();
     } catch (const std::exception &) {
-        fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory")); // a seal may have counted a frame that was never sent
+        fail(out_of_memory()); // somebody has not heard it, and has lost the connection
     }
 }
 
@@ -266,7 +266,7 @@ void Membership::Body::need(uint32_t rank) noexcept {
         thread_->changed().notify_all();
         tell_failure();
     } catch (const std::exception &) {
-        return; // no memory for the sentence; the caller fails for its own reason
+        return; // likewise
     }
 }
 
@@ -275,7 +275,7 @@ void Membership::Body::tell(const std::string &notice) noexcept {
         with_peers([&](Peers &peers) { peers.tell(notice); });
         reactor().wake();
     } catch (const std::exception &) {
-        fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory")); // a seal may have counted a frame that was never sent
+        fail(out_of_memory()); // likewise
     }
 }
 

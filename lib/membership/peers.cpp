@@ -27,8 +27,8 @@ bool watch_each_other(uint32_t a, uint32_t b, uint32_t size) {
     return apart != 0 && (size <= kAllWatchAll || std::has_single_bit(apart) || std::has_single_bit(size - apart));
 }
 
-Failure lost(uint32_t rank, std::string message) {
-    return Failure(MDIST_ERR_PEER_LOST, std::move(message)).worker(rank);
+Failure lost(uint32_t rank, std::string_view message) noexcept {
+    return Failure(MDIST_ERR_PEER_LOST, message).worker(rank);
 }
 
 } // namespace
@@ -76,8 +76,9 @@ void Peers::closed(ConnectionId connection, int error) {
     by_connection_.erase(connection);
     others_[rank].peer.connection = 0;
     if (left || failure_) return;
-    const std::string how = error == 0 ? std::string("its connection has ended") : std::strerror(error);
-    end(Failure(lost(rank, text(name(rank), " is lost: ", how))).native(error));
+    const char *const how = error == 0 ? "its connection has ended" : std::strerror(error);
+    const auto why = [&] { return lost(rank, text(name(rank), " is lost: ", how)); };
+    end(failure_or(lost(rank, ""), why).native(error));
 }
 
 void Peers::broke_protocol(uint32_t rank) {
@@ -205,7 +206,7 @@ void Peers::announce() {
     if (!failure_) send_to_all(FrameKind::kHeartbeat, heartbeat());
 }
 
-void Peers::missed(uint64_t sequence) {
+void Peers::missed(uint64_t sequence) noexcept {
     if (failure_) return;
     for (uint32_t rank = 0; rank < options_.size; ++rank) {
         const Other &other = others_[rank];
@@ -213,35 +214,41 @@ void Peers::missed(uint64_t sequence) {
                                 !exchanges_.begin()->second[rank].has_value();
         if (!other.left || (sequence <= other.entered && !exchanging)) continue;
         const uint64_t from = exchanging || sequence == UINT64_MAX ? 0 : other.entered + 1;
-        if (other.why) return end(*other.why, from);
-        return end(Failure(lost(rank, text(name(rank), " has left the job"))).reason("left"), from);
+        return end(has_left(rank), from);
     }
 }
 
-void Peers::need(uint32_t rank) {
-    const Other &other = others_[rank];
-    if (!other.left) return;
-    end(other.why ? *other.why : Failure(lost(rank, text(name(rank), " has left the job"))).reason("left"));
+void Peers::need(uint32_t rank) noexcept {
+    if (others_[rank].left) end(has_left(rank));
+}
+
+Failure Peers::has_left(uint32_t rank) const noexcept {
+    if (others_[rank].why) return *others_[rank].why;
+    return failure_or(lost(rank, ""), [&] { return lost(rank, text(name(rank), " has left the job")); }).reason("left");
 }
 
 void Peers::tell(const std::string &notice) {
     if (!failure_) send_to_all(FrameKind::kNotice, notice);
 }
 
-void Peers::fail(const Failure &cause) {
+void Peers::fail(const Failure &cause) noexcept {
     end(cause);
 }
 
 /// The only way into FAILED. Keeps the first cause and sends it to all. A cause that another worker reported is also
 /// sent on, since that worker may not have reached all. `from`: the first operation that fails because of it; 0 means
-/// that operations under way fail too.
-void Peers::end(const Failure &cause, uint64_t from) {
+/// that operations under way fail too. Whoever cannot be told, for lack of memory, sees that the connection ends.
+void Peers::end(const Failure &cause, uint64_t from) noexcept {
     if (failure_) return;
     failure_ = cause;
-    send_to_all(FrameKind::kAbort, PayloadWriter().number(from).take() + encode(for_others(cause)));
+    try {
+        send_to_all(FrameKind::kAbort, PayloadWriter().number(from).take() + encode(for_others(cause)));
+    } catch (const std::bad_alloc &) {
+        for (uint32_t rank = 0; rank < options_.size; ++rank) drop(rank);
+    }
 }
 
-Failure Peers::for_others(const Failure &cause) const {
+Failure Peers::for_others(const Failure &cause) const noexcept {
     const mdist_status_t status = cause.status();
     const bool as_it_is = status == MDIST_ERR_TIMEOUT || status == MDIST_ERR_MISMATCH ||
                           status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_DATA_LOSS || status == MDIST_ERR_ABORTED;
@@ -261,8 +268,13 @@ void Peers::leave() {
 
 void Peers::send(uint32_t rank, FrameKind kind, const std::string &payload) {
     Other &other = others_[rank];
-    if (other.peer.connection != 0)
+    if (other.peer.connection == 0) return;
+    try {
         world_.send(other.peer.connection, other.peer.channel->pack(kind, session_, payload));
+    } catch (const std::bad_alloc &) {
+        drop(rank); // the channel may count a frame that was never sent, and its seals would be wrong from now on
+        throw;
+    }
 }
 
 void Peers::send_to_all(FrameKind kind, const std::string &payload) {

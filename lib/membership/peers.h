@@ -47,7 +47,7 @@ class Peers {
 
     const std::optional<Failure> &failure() const { return failure_; }
     /// Sets the failure and tells the others. Does nothing if there was a failure before.
-    void fail(const Failure &cause);
+    void fail(const Failure &cause) noexcept;
     /// Says goodbye to all, unless the job has failed, and closes the connections.
     void leave();
 
@@ -83,9 +83,9 @@ class Peers {
     void announce();
     /// Fails if a worker has left that this one needs now. By default it needs all workers; with `sequence` it needs
     /// those that have not entered that operation.
-    void missed(uint64_t sequence = UINT64_MAX);
+    void missed(uint64_t sequence = UINT64_MAX) noexcept;
     /// Fails if that worker has left.
-    void need(uint32_t rank);
+    void need(uint32_t rank) noexcept;
 
   private:
     struct Other {
@@ -107,8 +107,9 @@ class Peers {
     std::string heartbeat() const;
     bool look_after(uint32_t rank, uint64_t now, uint64_t slept_ns);
     void departed(uint32_t rank, uint64_t entered, std::optional<Failure> why);
-    void end(const Failure &cause, uint64_t from = 0);
-    Failure for_others(const Failure &cause) const;
+    void end(const Failure &cause, uint64_t from = 0) noexcept;
+    Failure for_others(const Failure &cause) const noexcept;
+    Failure has_left(uint32_t rank) const noexcept;
 
     World &world_;
     const MembershipOptions &options_;

@@ -152,16 +152,14 @@ bool Reactor::tell(const epoll_event *events, int count) {
     return true;
 }
 
-/// Fails all connections, since nothing can be received any more. If there is no memory even for that, callers that
-/// wait run into their own deadlines.
+/// Ends all connections, since nothing can be received any more.
 void Reactor::lose_all(int error) noexcept {
+    {
+        const std::lock_guard<std::mutex> hold(lock_);
+        log_error("cannot watch the connections between workers any longer: ", std::strerror(error));
+        connections_.lose_all(error, *machine_);
+    }
     try {
-        {
-            const std::lock_guard<std::mutex> hold(lock_);
-            log_error("cannot watch the connections between workers any longer: ", std::strerror(error));
-            connections_.fail_all(error);
-            connections_.report_failures(*machine_);
-        }
         after_();
     } catch (const std::exception &) {
         return;
