@@ -16,8 +16,9 @@ namespace {
 /// Whether every waiting party gets this cause as it is. Any other cause, such as the failure of one step function,
 /// reaches the waiting parties as ABORTED.
 bool concerns_everyone(const Failure &cause) {
-    return cause.status() == MDIST_ERR_MISMATCH || cause.status() == MDIST_ERR_TIMEOUT ||
-           cause.status() == MDIST_ERR_PEER_LOST || cause.status() == MDIST_ERR_DATA_LOSS;
+    return cause.status() == MDIST_ERR_OUT_OF_MEMORY || cause.status() == MDIST_ERR_MISMATCH ||
+           cause.status() == MDIST_ERR_TIMEOUT || cause.status() == MDIST_ERR_PEER_LOST ||
+           cause.status() == MDIST_ERR_DATA_LOSS;
 }
 
 } // namespace
