@@ -2,17 +2,20 @@
 #include "membership/address.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
 
+#include "membership/descriptors.h"
 #include "util/clock.h"
 #include "util/failure.h"
 #include "util/long_wait.h"
@@ -58,10 +61,12 @@ void *ask(void *argument) {
     const int result = getaddrinfo(question.host.c_str(), nullptr, &hints, &list);
     const std::lock_guard<std::mutex> hold(question.lock);
     question.result = result;
-    if (result == 0) {
+    try {
         question.found = numeric_of(list);
-        freeaddrinfo(list);
+    } catch (const std::bad_alloc &) {
+        question.result = EAI_MEMORY;
     }
+    if (list != nullptr) freeaddrinfo(list);
     question.done = true;
     question.answered.notify_all();
     return nullptr;
@@ -78,6 +83,11 @@ std::shared_ptr<Question> start_asking(const std::string &host) {
     static_cast<void>(kept.release()); // the thread owns it now
     pthread_detach(thread);
     return question;
+}
+
+/// Throws bad_alloc if that is what a function of the name service failed for.
+void check_memory(int result) {
+    if (result == EAI_MEMORY || (result == EAI_SYSTEM && errno == ENOMEM)) throw std::bad_alloc();
 }
 
 [[noreturn]] void unresolved(const std::string &host, const std::string &why) {
@@ -144,6 +154,7 @@ std::vector<Endpoint> resolve(const Endpoint &named, uint64_t timeout_ns) {
         std::unique_lock<std::mutex> hold(question->lock);
         if (!answered(*question, hold, deadline, long_wait, describe))
             unresolved(named.host, "the name service does not answer in time");
+        check_memory(question->result);
         if (question->result == 0) {
             auto found = question->found;
             for (Endpoint &endpoint : found) endpoint.port = named.port;
@@ -164,8 +175,9 @@ SocketAddress socket_address(const Endpoint &numeric) {
     hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
     addrinfo *list = nullptr;
     const std::string port = std::to_string(numeric.port);
-    if (getaddrinfo(numeric.host.c_str(), port.c_str(), &hints, &list) != 0)
-        throw Failure(MDIST_ERR_INTERNAL, text(in_quotes(numeric.host), " is not a numeric address"));
+    const int result = getaddrinfo(numeric.host.c_str(), port.c_str(), &hints, &list);
+    check_memory(result);
+    if (result != 0) throw Failure(MDIST_ERR_INTERNAL, text(in_quotes(numeric.host), " is not a numeric address"));
     SocketAddress address;
     address.length = list->ai_addrlen;
     std::memcpy(&address.storage, list->ai_addr, list->ai_addrlen);
@@ -175,21 +187,22 @@ SocketAddress socket_address(const Endpoint &numeric) {
 
 Endpoint endpoint_of(const SocketAddress &address) {
     char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "0";
-    getnameinfo(address.get(), address.length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+    check_memory(getnameinfo(address.get(), address.length, host, sizeof host, port, sizeof port,
+                             NI_NUMERICHOST | NI_NUMERICSERV));
     return {host, static_cast<uint16_t>(std::strtoul(port, nullptr, 10))};
 }
 
 Endpoint local_endpoint(int descriptor) {
     SocketAddress address;
     address.length = sizeof address.storage;
-    getsockname(descriptor, address.get(), &address.length);
+    checked(getsockname(descriptor, address.get(), &address.length), "read the address of a socket");
     return endpoint_of(address);
 }
 
 Endpoint remote_endpoint(int descriptor) {
     SocketAddress address;
     address.length = sizeof address.storage;
-    getpeername(descriptor, address.get(), &address.length);
+    checked(getpeername(descriptor, address.get(), &address.length), "read the other side's address of a socket");
     return endpoint_of(address);
 }
 

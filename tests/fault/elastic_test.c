@@ -114,12 +114,39 @@ static void regroups_with_little_memory(void **state) {
     call_in_shortages(regroup);
 }
 
+/// As where a sandbox refuses getsockname.
+static void sockets_without_an_address_are_no_bug(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_store_t *store = NULL;
+    mdist_strategy_t *strategy = NULL;
+    char address[64];
+    shortage_start(SHORT_OF_ADDRESSES, 1, 1);
+    const mdist_status_t refused = mdist_store_create_elastic("127.0.0.1:0", NULL, "shortage", NULL, &store, &error);
+    assert_true(shortage_stop() != 0);
+    assert_int_equal(refused, MDIST_ERR_RESOURCE);
+    assert_int_equal(mdist_error_native(error), 1); // EPERM
+    WORDS(error, "cannot read the address of a socket");
+    mdist_error_free(error);
+    OK(mdist_store_create_elastic("127.0.0.1:0", NULL, "shortage", NULL, &store, &error));
+    OK(mdist_store_address(store, address, sizeof address, NULL, &error));
+    setenv("MDIST_STORE", address, 1);
+    shortage_start(SHORT_OF_ADDRESSES, 1, 1);
+    const mdist_status_t status = mdist_strategy_create(NULL, &strategy, &error);
+    assert_true(shortage_stop() != 0);
+    assert_int_equal(status, MDIST_ERR_RESOURCE);
+    WORDS(error, "cannot read the address of a socket");
+    mdist_error_free(error);
+    mdist_store_destroy(store);
+}
+
 int main(void) {
     quiet_log();
     be_the_only_worker("shortage");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commits_with_little_memory),
         cmocka_unit_test(regroups_with_little_memory),
+        cmocka_unit_test(sockets_without_an_address_are_no_bug),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static atomic_int active;
 static ShortOf short_of;
@@ -41,7 +43,7 @@ static int refused(ShortOf what) {
     return 1;
 }
 
-#ifdef MDIST_TEST_SANITIZED
+#if MDIST_TEST_SANITIZED
 // A sanitizer owns malloc, and what C++ allocates comes through operator new: see shortage_new.cpp.
 int shortage_refuses_memory(void) {
     return refused(SHORT_OF_MEMORY);
@@ -97,4 +99,11 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     const int result = create(thread, attributes, start, argument);
     exempt = 0;
     return result;
+}
+
+int getsockname(int socket, void *address, unsigned *length); // as the C library's, but for names of its types
+
+int getsockname(int socket, void *address, unsigned *length) {
+    if (refused(SHORT_OF_ADDRESSES)) return errno = EPERM, -1;
+    return (int)syscall(SYS_getsockname, socket, address, length);
 }
