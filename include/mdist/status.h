@@ -134,6 +134,16 @@ MDIST_API int64_t mdist_error_native(const mdist_error_t *error);
 MDIST_API void mdist_fail_because(const char *why);
 
 /**
+ * Makes your function that runs on this thread fail with @p code, whatever it is going to return.
+ *
+ * It is for runtimes of other languages, which can lose an exception where nothing catches it yet, or no longer does.
+ * Then nobody knows what the function returns. It counts only for the innermost function, as mdist_fail_because does.
+ * The last call counts, and 0 takes the code back. Outside of such functions, it does nothing.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.3
+ */
+MDIST_API void mdist_fail_with(int32_t code);
+
+/**
  * Frees an error. NULL is ignored.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */

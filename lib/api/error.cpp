@@ -113,6 +113,10 @@ void mdist_fail_because(const char *why) {
     mdist::CalledBack::say(why);
 }
 
+void mdist_fail_with(int32_t code) {
+    mdist::CalledBack::fail(code);
+}
+
 void mdist_error_free(mdist_error_t *error) {
     if (error != nullptr && !is_static(error)) ::operator delete(error);
 }

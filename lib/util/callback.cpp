@@ -58,6 +58,10 @@ void CalledBack::say(const char *why) noexcept {
     }
 }
 
+void CalledBack::fail(int32_t code) noexcept {
+    if (innermost != nullptr) innermost->code_ = code;
+}
+
 std::string CalledBack::take_said() noexcept {
     if (innermost != nullptr) return std::exchange(innermost->why_.said, {});
     std::string said;

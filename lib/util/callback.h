@@ -22,7 +22,8 @@ struct Why {
 };
 
 /// Stands for a callback while it runs. It lives on the stack of the callback's thread, inner ones above outer ones. It
-/// remembers the reason that the callback gives, and the last library call that failed in it.
+/// remembers the reason that the callback gives, the code that it is to fail with (mdist_fail_with), and the last
+/// library call that failed in it.
 class CalledBack {
   public:
     CalledBack() noexcept;
@@ -31,6 +32,8 @@ class CalledBack {
     CalledBack &operator=(const CalledBack &) = delete;
 
     const Why &why() const { return why_; }
+    /// What the callback has come to if it returned `code`.
+    int32_t result(int32_t code) const { return code_ != 0 ? code_ : code; }
 
     /// Notes that a library call on this thread fails. The innermost callback on this thread keeps it, if there is one.
     static void note(std::string_view function, const Failure &failure) noexcept;
@@ -38,12 +41,15 @@ class CalledBack {
     /// Sets why the innermost callback on this thread is going to fail. NULL or "" clears the reason. If no callback
     /// runs, the thread itself keeps the reason, for the replica that it works for.
     static void say(const char *why) noexcept;
+    /// Has the innermost callback on this thread, if one runs, fail with `code` whatever it returns. 0 takes it back.
+    static void fail(int32_t code) noexcept;
     /// Takes and returns the thread's own reason. Returns "" if there is none, or no memory.
     static std::string take_said() noexcept;
 
   private:
     CalledBack *const outer_;
     Why why_;
+    int32_t code_ = 0;
 };
 
 /// Returns the message of a failed call, with the function's name in front unless it is there already.
@@ -60,7 +66,7 @@ template <typename Who, typename Function>
 int32_t call_back(const Who &who, Function &&function, Why *why = nullptr) {
     CalledBack running;
     try {
-        const int32_t code = function();
+        const int32_t code = running.result(function());
         if (why != nullptr && !running.why().failed_call.empty()) why->failed_call = running.why().failed_call;
         if (why != nullptr && code != 0) why->said = running.why().said;
         return code;

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causes that a function gives before it fails (mdist_fail_because). The failed call's message contains them, for every
-// kind of function. In nested functions, each call gets only the cause of its own function.
+// Causes that a function gives before it fails (mdist_fail_because), and functions that fail whatever they return
+// (mdist_fail_with). The failed call's message contains the causes, for every kind of function. In nested functions, each
+// call gets only the cause of its own function.
 #include "variable_support.h"
 
 enum { CODE = 7 };
 
+static char unsaid[] = ""; // the function returns 0 and fails nevertheless
+
 static int32_t fail_because(void *why) {
+    if (why == unsaid) {
+        mdist_fail_with(CODE + 1);
+        mdist_fail_with(CODE);
+        return 0;
+    }
     if (why != NULL) mdist_fail_because(why);
     return CODE;
 }
@@ -205,6 +213,7 @@ static void what_a_function_says_comes_back_and_is_forgotten(void **state) {
         expect_message(&world, kinds[i].call, why, kinds[i].who, ": the loss is NaN at batch 41");
         expect_message(&world, kinds[i].call, NULL, kinds[i].who, kinds[i].hint);
         expect_message(&world, kinds[i].call, nothing, kinds[i].who, kinds[i].hint);
+        expect_message(&world, kinds[i].call, unsaid, kinds[i].who, kinds[i].hint);
     }
     end_world(&world);
 }
@@ -361,6 +370,29 @@ static void of_replicas_that_all_fail_the_one_that_is_told_has_its_own_sentence(
     }
 }
 
+static int32_t inner_one_fails(uint32_t local_replica, const mdist_tensor_t *copy, const mdist_tensor_t *arguments,
+                               size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)local_replica, (void)copy, (void)arguments, (void)argument_count, (void)results, (void)result_count;
+    return fail_filter(user_data, unsaid, NULL) == MDIST_ERR_CALLBACK ? 0 : CODE;
+}
+
+static int32_t take_number_back(mdist_replica_t *replica, void *user_data) {
+    (void)replica, (void)user_data;
+    mdist_fail_with(CODE);
+    mdist_fail_with(0);
+    return 0;
+}
+
+static void a_number_counts_in_its_own_function_until_it_is_taken_back(void **state) {
+    (void)state;
+    World world = make_world(2);
+    mdist_error_t *error = NULL;
+    mdist_fail_with(CODE); // belongs to no function
+    OK(mdist_update_non_slot(world.strategy, inner_one_fails, &world, NULL, 0, NULL, 0, &error));
+    OK(mdist_run(world.strategy, take_number_back, NULL, NULL, 0, NULL, 0, NULL, &error));
+    end_world(&world);
+}
+
 int main(void) {
     quiet_log();
     const struct CMUnitTest tests[] = {
@@ -369,6 +401,7 @@ int main(void) {
         cmocka_unit_test(what_is_no_utf8_becomes_numbers),
         cmocka_unit_test(each_function_speaks_for_itself),
         cmocka_unit_test(the_last_sentence_counts),
+        cmocka_unit_test(a_number_counts_in_its_own_function_until_it_is_taken_back),
         cmocka_unit_test(of_replicas_that_all_fail_the_one_that_is_told_has_its_own_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

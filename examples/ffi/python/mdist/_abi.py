@@ -593,6 +593,7 @@ FUNCTIONS = {
     "mdist_error_worker": (c_uint32, [c_void_p]),
     "mdist_error_native": (c_int64, [c_void_p]),
     "mdist_fail_because": (None, [c_char_p]),
+    "mdist_fail_with": (None, [c_int32]),
     "mdist_error_free": (None, [c_void_p]),
     "mdist_run_begin": (c_int32, [c_void_p, c_void_pp, c_size_t, c_size_t, POINTER(CallOptions), c_void_pp]),
     "mdist_run_end": (c_int32, [c_void_p, c_void_pp, c_size_t, c_void_pp]),

@@ -151,6 +151,15 @@ extern "C" {
     pub fn mdist_fail_because(why: *const ::std::os::raw::c_char);
 }
 extern "C" {
+    #[doc = " Makes your function that runs on this thread fail with @p code, whatever it is going to return."]
+    #[doc = ""]
+    #[doc = " It is for runtimes of other languages, which can lose an exception where nothing catches it yet, or no longer does."]
+    #[doc = " Then nobody knows what the function returns. It counts only for the innermost function, as mdist_fail_because does."]
+    #[doc = " The last call counts, and 0 takes the code back. Outside of such functions, it does nothing."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.3"]
+    pub fn mdist_fail_with(code: i32);
+}
+extern "C" {
     #[doc = " Frees an error. NULL is ignored."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_error_free(error: *mut mdist_error_t);
@@ -5863,7 +5872,8 @@ extern "C" {
 #[doc = "   size, up to 64."]
 #[doc = " - It runs on any thread that is in a collective, or on one of the library, and on several at the same time, for"]
 #[doc = "   different elements. Rounding is to nearest there."]
-#[doc = " - It must not call the library, except mdist_fail_because, wait for another replica, or leave by longjmp."]
+#[doc = " - It must not call the library, except mdist_fail_because and mdist_fail_with, wait for another replica, or leave by"]
+#[doc = "   longjmp."]
 #[doc = " - While it runs for a started form, other calls about works of the same replica wait until it returns. So it must not"]
 #[doc = "   wait for a thread that makes such a call."]
 #[doc = " - It returns 0, or any other number to fail the call with MDIST_ERR_CALLBACK; mdist_error_native then gives the"]
