@@ -2,7 +2,6 @@
 """Functions of the program in datasets, which the library calls as long as the dataset or an iterator lives."""
 from __future__ import annotations
 
-import threading
 import traceback
 import weakref
 
@@ -11,7 +10,7 @@ from ._held import _keep, _kept
 from ._numpy import numpy
 from ._tensors import _is_plain, _memory_of, _view
 from ._views import _array
-from .errors import _Failures, _kind
+from .errors import _Failures, _callback, _kind
 
 
 class _Lent:
@@ -39,10 +38,8 @@ class _Mapping:
 
     def __init__(self, function):
         self.function, self.failures = function, _Failures()
-        self.begun = set()  # threads
 
     def call(self, *arguments):
-        self.begun.add(threading.get_ident())
         lent = _Lent(self.what)
         try:
             self.make(lent, *arguments)
@@ -71,10 +68,8 @@ class _Generator(_Mapping):
         """Status.OK, Status.END, or the number of a failure (which begins behind those two)."""
         try:
             if index == 0:
-                self.begun.add(threading.get_ident())
                 state[0] = _keep(iter(self.function()))
             elements = _kept[state[0]]
-            self.begun.add(threading.get_ident())
             try:
                 element = next(elements)
             except StopIteration:
@@ -112,19 +107,19 @@ def _copy_flat(to, array, index):
     to[:] = view
 
 
-@MapFn
+@_callback(MapFn)
 def _MAP(inputs, input_count, outputs, output_count, key):
     mapping = _kept[key]
     return mapping.failures.guard(mapping.call, inputs, input_count, outputs, output_count)
 
 
-@FilterFn
+@_callback(FilterFn)
 def _FILTER(inputs, input_count, keep, key):
     mapping = _kept[key]
     return mapping.failures.guard(mapping.call, inputs, input_count, keep)
 
 
-@GenerateFn
+@_callback(GenerateFn)
 def _GENERATE(index, outputs, output_count, state, key):
     return _kept[key].next(index, outputs, output_count, state)
 

@@ -31,7 +31,6 @@ class Dataset(_Held):
     _destroy = _lib.mdist_dataset_destroy
     _replicas = 0  # of the job, if it is distributed
     _maps: list[Any]
-    _direct: list[Any]  # those of _maps that each element calls, on the thread that asks for it
 
     # ---- Sources
 
@@ -83,18 +82,18 @@ class Dataset(_Held):
         - `max_record_bytes`: a longer record is corrupt; 0: 1 GiB.
         - `parallel_files`: how many of the open files are read ahead at a time, on threads of the iterator.
         """
-        return self._derive(_lib.mdist_dataset_text_lines, self._handle, options=[_reading(**reading)], direct=False)
+        return self._derive(_lib.mdist_dataset_text_lines, self._handle, options=[_reading(**reading)])
 
     def fixed_records(self, record_bytes: int, header_bytes: int = 0, footer_bytes: int = 0, **reading: Any) -> Dataset:
         """Records of `record_bytes` each, between a header and a footer of each file: uint8 arrays of shape
         (record_bytes,). Keywords: see text_lines."""
         return self._derive(_lib.mdist_dataset_fixed_records, self._handle, _count(record_bytes), _count(header_bytes),
-                            _count(footer_bytes), options=[_reading(**reading)], direct=False)
+                            _count(footer_bytes), options=[_reading(**reading)])
 
     def tfrecords(self, **reading: Any) -> Dataset:
         """The records of TFRecord files, whose checksums are verified: uint8 arrays of shape (length,). Keywords: see
         text_lines."""
-        return self._derive(_lib.mdist_dataset_tfrecords, self._handle, options=[_reading(**reading)], direct=False)
+        return self._derive(_lib.mdist_dataset_tfrecords, self._handle, options=[_reading(**reading)])
 
     # ---- Transforms
 
@@ -107,7 +106,7 @@ class Dataset(_Held):
         """The elements in random order: each is drawn from the next `buffer_size`. The order depends on `seed` alone,
         and changes with each epoch if `reshuffle_each_iteration`."""
         return self._derive(_lib.mdist_dataset_shuffle, self._handle, _count(buffer_size), _count(seed),
-                            reshuffle_each_iteration, direct=False)
+                            reshuffle_each_iteration)
 
     def repeat(self, count: int = FOREVER) -> Dataset:
         """The elements `count` times, without an end if it is left out."""
@@ -150,22 +149,22 @@ class Dataset(_Held):
     def unbatch(self) -> Dataset:
         """Each row of each element as an element of its own. Iterating raises Error, status MISMATCH, if the arrays of
         an element have different numbers of rows."""
-        return self._derive(_lib.mdist_dataset_unbatch, self._handle, direct=False)
+        return self._derive(_lib.mdist_dataset_unbatch, self._handle)
 
     def rebatch(self, batch_sizes: int | Sequence[int], drop_remainder: bool = False) -> Dataset:
         """Cuts the rows of all elements, taken as one sequence, into new batches of these sizes, again and again in
         this order."""
         sizes = [batch_sizes] if isinstance(batch_sizes, int) else batch_sizes
         numbers = (c_uint64 * len(sizes))(*map(_count, sizes))
-        return self._derive(_lib.mdist_dataset_rebatch, self._handle, numbers, len(sizes), drop_remainder, direct=False)
+        return self._derive(_lib.mdist_dataset_rebatch, self._handle, numbers, len(sizes), drop_remainder)
 
     def prefetch(self, elements: int) -> Dataset:
         """Makes up to that many elements ahead, on a thread of the iterator."""
-        return self._derive(_lib.mdist_dataset_prefetch, self._handle, _count(elements), direct=False)
+        return self._derive(_lib.mdist_dataset_prefetch, self._handle, _count(elements))
 
     def cache(self) -> Dataset:
         """Keeps the elements of the first iteration that reaches its end in memory, for later ones."""
-        return self._derive(_lib.mdist_dataset_cache, self._handle, direct=False)
+        return self._derive(_lib.mdist_dataset_cache, self._handle)
 
     def map(self, function: Callable[..., Any], outputs: Outputs, parallel_calls: int = 0,
             unordered: bool = False) -> Dataset:
@@ -178,7 +177,7 @@ class Dataset(_Held):
         mapping, described = _Mapping(function), _outputs(outputs)
         options = MapOptions(ctypes.sizeof(MapOptions), MAP_UNORDERED if unordered else 0, _count(parallel_calls))
         return self._derive(_lib.mdist_dataset_map, self._handle, _MAP, _keep(mapping), _FREE, described, len(outputs),
-                            options=[byref(options)], maps=[mapping], direct=not parallel_calls)
+                            options=[byref(options)], maps=[mapping])
 
     def filter(self, function: Callable[..., Any]) -> Dataset:
         """The elements for which function(*arrays) is true. The arrays are those of the call, as in map."""
@@ -188,8 +187,7 @@ class Dataset(_Held):
     def concatenate(self, other: Dataset) -> Dataset:
         """These elements, then those of another dataset. Error, status MISMATCH, if they differ in number, dtype or
         rank of their arrays."""
-        return self._joined(_lib.mdist_dataset_concatenate, self._handle, _dataset(other)._handle, others=[other],
-                            direct=False)
+        return self._joined(_lib.mdist_dataset_concatenate, self._handle, _dataset(other)._handle, others=[other])
 
     def zip(self, *others: Dataset) -> Dataset:
         """Element i has the arrays of element i of each dataset, in this order. It ends with the shortest."""
@@ -210,7 +208,7 @@ class Dataset(_Held):
 
     def __iter__(self) -> Iterator:
         iterator = Iterator._of(_new(_lib.mdist_iterator_create, self._handle), _maps=self._maps,
-                                _direct=self._direct, _count=self.component_count, _replicas=self._replicas)
+                                _count=self.component_count, _replicas=self._replicas)
         _iterators.add(iterator)
         return iterator
 
@@ -218,18 +216,15 @@ class Dataset(_Held):
 
     @classmethod
     def _source(cls, function, *arguments, maps=()):
-        return cls._of(_new(function, *arguments), _maps=[*maps], _direct=[*maps])
+        return cls._of(_new(function, *arguments), _maps=[*maps])
 
-    def _derive(self, function, *arguments, options=(), maps=(), direct=True):
-        """`direct` are maps that each element calls, on the thread that asks for it."""
-        return Dataset._of(_new(function, *arguments, options=options), _maps=[*self._maps, *maps],
-                           _direct=[*self._direct, *maps] if direct else [])
+    def _derive(self, function, *arguments, options=(), maps=()):
+        return Dataset._of(_new(function, *arguments, options=options), _maps=[*self._maps, *maps])
 
-    def _joined(self, function, *arguments, others, direct=True):
-        made = self._derive(function, *arguments, direct=direct)
+    def _joined(self, function, *arguments, others):
+        made = self._derive(function, *arguments)
         for other in others:
             made._maps += other._maps
-            made._direct += other._direct if direct else []
         return made
 
 

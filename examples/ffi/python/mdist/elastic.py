@@ -11,7 +11,7 @@ from ._abi import BlobRestoreFn, BlobSaveFn, Change
 from ._arguments import _count, _handle, _name, _options
 from ._held import _Destroyable, _FREE, _keep, _kept
 from ._library import _lib
-from .errors import Error, _Failures, _call, _kind, _new
+from .errors import Error, _Failures, _call, _callback, _kind, _new
 
 if TYPE_CHECKING:
     from .strategy import Strategy
@@ -76,23 +76,16 @@ class Elastic:
         return bool(_lib.mdist_strategy_is_joining(self._handle))
 
     def _with_blobs(self, function: Any, *arguments: Any) -> None:
-        """Makes a call that calls the functions of all blobs, for each local replica; see _Failures.lost."""
-        blobs, own_rank = [blob._functions for blob in self._blobs], self.worker
-        for one in blobs:
-            one.begun = 0
+        """Makes a call that calls the functions of all blobs, for each local replica."""
+        own_rank = self.worker
         try:
             _call(function, *arguments)
         except Error as error:
             if error.worker not in (-1, own_rank):
                 raise  # the number that a function returned there means nothing here
-            if self._blob_failures.lost(error) and any(one.begun for one in blobs):
-                raise KeyboardInterrupt from error
             raise error from self._blob_failures.cause(error)
         finally:
             self._blob_failures.clear()
-        due = _lib.mdist_strategy_local_replica_count(self._handle)
-        if any(one.begun < due for one in blobs):
-            raise KeyboardInterrupt
 
 
 class Blob(_Destroyable):
@@ -148,10 +141,8 @@ _LENGTH = struct.Struct("<Q")  # stands before what `save` returned
 class _Functions:
     def __init__(self, name, save, restore, failures):
         self.name, self._save, self._restore, self.failures = name, save, restore, failures
-        self.begun = 0  # calls of the functions
 
     def save(self, replica_id, to, size):
-        self.begun += 1
         given = self._save(replica_id)
         try:
             data = memoryview(given).cast("B")
@@ -168,18 +159,17 @@ class _Functions:
         ctypes.memset(to + end, 0, size - end)
 
     def restore(self, replica_id, data, size):
-        self.begun += 1
         length = min(_LENGTH.unpack(ctypes.string_at(data, _LENGTH.size))[0], size - _LENGTH.size)
         self._restore(replica_id, ctypes.string_at(data + _LENGTH.size, length))
 
 
-@BlobSaveFn
+@_callback(BlobSaveFn)
 def _SAVE(replica_id, to, size, key):
     functions = _kept[key]
     return functions.failures.guard(functions.save, replica_id, to, size)
 
 
-@BlobRestoreFn
+@_callback(BlobRestoreFn)
 def _RESTORE(replica_id, data, size, key):
     functions = _kept[key]
     return functions.failures.guard(functions.restore, replica_id, data, size)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import itertools
 import re
+import sys
 from ctypes import byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from typing import Any
 
 from ._abi import NONE, Status
 from ._library import _lib
@@ -45,7 +47,7 @@ class Error(Exception):
                         _or_none(_lib.mdist_error_replica(handle)), _lib.mdist_error_native(handle),
                         _or_none(_lib.mdist_error_worker(handle)))
             if error.status == Status.CALLBACK:
-                error.__cause__ = _operator_failures.get(error.native)
+                error.__cause__ = _common_failures.get(error.native)
             return error
         finally:
             _lib.mdist_error_free(handle)
@@ -54,13 +56,24 @@ class Error(Exception):
 def _call(function, *arguments):
     """Any function that ends in `error`: its status, or Error."""
     error = c_void_p()
+    if type(sys.unraisablehook) is not _Hook:
+        sys.unraisablehook = _Hook(sys.unraisablehook)
     try:
         status = function(*arguments, byref(error))
     except ctypes.ArgumentError as refused:
         raise _refusal(function, arguments, refused) from None
     if status < 0:
-        raise Error._take(error)
+        raise _itself_or_interrupt(Error._take(error))
     return status
+
+
+def _itself_or_interrupt(error):
+    return error.__cause__ if _interrupts(error.__cause__) else error
+
+
+def _interrupts(exception):
+    """Whether it goes through as itself: KeyboardInterrupt and its like."""
+    return exception is not None and not isinstance(exception, Exception)
 
 
 _SORTS = {c_int32: "a whole number", c_uint32: "a whole number", c_int64: "a whole number", c_uint64: "a whole number",
@@ -136,20 +149,14 @@ class _Failures(dict):
             found = next(same, None)
         if found is None and error.reason == "merge_open":  # the replica left a merge by an exception
             found = next((one for one in self.values() if not isinstance(one, Error)), None)
-        if found is not None and not isinstance(found, Exception):
+        if _interrupts(found):
             raise found
-        return found
-
-    def lost(self, error):
-        """Whether a callback returned a number that is not from here. An interrupt (Ctrl-C) at its first instruction is
-        outside of any `try`: ctypes drops it, and returns what happens to be in memory, 0 or not. So whoever calls the
-        library also counts the callbacks that came as far as their function, and raises the KeyboardInterrupt then."""
-        return (error.status == Status.CALLBACK and error.native != 0 and error.native not in self
-                and error.native not in _operator_failures)
+        return found or error.__cause__
 
 
-class _OperatorFailures(_Failures):
-    """Those of operators, which belong to no run: the last numbers, and until some run ends their exceptions."""
+class _CommonFailures(_Failures):
+    """Those that belong to no call, of operators and of callbacks that lost an exception: the last numbers, and until
+    some run ends their exceptions."""
 
     def add(self, exception):
         code = super().add(exception)
@@ -163,4 +170,32 @@ class _OperatorFailures(_Failures):
             self[code] = None
 
 
-_operator_failures = _OperatorFailures()
+_common_failures = _CommonFailures()
+
+_callbacks: set[Any] = set()  # the code of each
+
+
+def _callback(kind):
+    """For functions that the library calls and that return what _Failures.guard does.
+
+    An interrupt (Ctrl-C) at the first instruction of one is outside of any `try`, and so is a second one while it
+    fails. ctypes gives such an exception to sys.unraisablehook, and returns what happens to be in memory, 0 or not.
+    """
+    def made(function):
+        _callbacks.add(function.__code__)
+        return kind(function)
+    return made
+
+
+class _Hook:
+    """sys.unraisablehook, in front of another: tells the library, which still waits for the callback, that it fails."""
+
+    def __init__(self, other):
+        self.other = other
+
+    def __call__(self, unraisable):
+        trace = unraisable.exc_traceback
+        if trace is not None and trace.tb_frame.f_code in _callbacks:
+            _lib.mdist_fail_with(_common_failures.add(unraisable.exc_value))
+        else:
+            self.other(unraisable)

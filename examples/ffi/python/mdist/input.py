@@ -13,7 +13,7 @@ from ._calls import _Calls
 from ._held import _kept
 from ._library import _lib
 from .datasets import _dataset
-from .errors import _call, _new
+from .errors import _call, _callback, _new
 
 
 class InputPipeline(NamedTuple):
@@ -55,14 +55,13 @@ class _MakeDataset(_Calls):
         self.maps = []
 
     def call(self, context, out):
-        self.begun += 1
         given = context[0]
         made = _dataset(self.function(InputPipeline(given.pipeline_count, given.pipeline, given.replica_count)))
         self.maps += made._maps
         out[0] = _new(_lib.mdist_dataset_repeat, made._handle, 1)  # a handle for the library to own
 
 
-@DatasetFn
+@_callback(DatasetFn)
 def _DATASET(context, out, key):
     made = _kept[key]
     return made.failures.guard(made.call, context, out)

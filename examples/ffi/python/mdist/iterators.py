@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import threading
 import weakref
 from ctypes import byref, c_int32, c_uint64, c_void_p
 from typing import Any
@@ -12,7 +11,7 @@ from ._abi import Status
 from ._arguments import _name
 from ._held import _Destroyable
 from ._library import _lib
-from .errors import Error, _call, _text
+from .errors import Error, _call, _itself_or_interrupt, _text
 from .values import Value
 
 
@@ -24,7 +23,6 @@ class Iterator(_Destroyable):
     _count: int  # arrays of an element
     _replicas: int  # of the job, if its dataset is distributed
     _maps: list[Any]
-    _direct: list[Any]  # those of _maps that each element calls, on the thread that asks for it
 
     def close(self) -> None:
         """Ends the iteration and waits for the map function under way, if any: its memory is out of use then."""
@@ -58,27 +56,17 @@ class Iterator(_Destroyable):
 
     def __next__(self) -> tuple[Value, ...]:
         out = (c_void_p * self._count)()
-        thread = threading.get_ident()
-        for mapping in self._direct:
-            mapping.begun.discard(thread)
         try:
             status = _call(_lib.mdist_iterator_next, self._handle, out, self._count)
         except Error as error:
-            if self._cause is None and all(mapping.failures.lost(error) for mapping in self._maps) and self._maps:
-                raise KeyboardInterrupt from error
             for mapping in self._maps:
                 # Kept here and no longer there: its traceback leads to this iterator, and past the library to itself.
-                try:
-                    self._cause = self._cause or mapping.failures.cause(error)
-                finally:
-                    mapping.failures.pop(error.native, None)
-            raise error from self._cause
+                self._cause = self._cause or mapping.failures.pop(error.native, None)
+            error.__cause__ = self._cause or error.__cause__
+            raise _itself_or_interrupt(error)
         if status == Status.END:
             raise StopIteration
-        values = tuple(Value._of(handle) for handle in out)
-        if any(thread not in mapping.begun for mapping in self._direct):
-            raise KeyboardInterrupt
-        return values
+        return tuple(Value._of(handle) for handle in out)
 
 
 _iterators: weakref.WeakSet[Iterator] = weakref.WeakSet()

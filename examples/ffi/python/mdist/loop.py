@@ -12,7 +12,7 @@ from ._held import _Held, _kept
 from ._library import _lib
 from ._tensors import _tensor
 from ._trees import _leaves
-from .errors import _call, _new
+from .errors import _call, _callback, _new
 from .iterators import Iterator
 from .replica import Replica
 from .values import Value, _value
@@ -81,11 +81,10 @@ class _Looping(_Calls):
         self.objects = {}
 
     def call(self, loop, element):
-        self.begun += 1
         self.function(Loop._borrow(loop, self.objects), Value._borrow(element))
 
 
-@LoopFn
+@_callback(LoopFn)
 def _LOOP(_, loop, element, key):
     looping = _kept[key]
     return looping.failures.guard(looping.call, loop, element)
@@ -95,8 +94,8 @@ def _run_steps(strategy: Strategy, iterator: Iterator, iterations: int, function
                timeout: float | None) -> Loop:
     looping, out = _Looping(function), c_void_p()
     given = None if initial is None else _value(initial)
-    looping.within(0, _lib.mdist_run_steps, strategy._handle, _handle(iterator, Iterator), _count(iterations), _LOOP,
-                   _CALLS, None if given is None else given._handle, byref(out), options=[_options(timeout)])
+    looping.within(_lib.mdist_run_steps, strategy._handle, _handle(iterator, Iterator), _count(iterations), _LOOP, _CALLS,
+                   None if given is None else given._handle, byref(out), options=[_options(timeout)])
     loop = Loop(out.value)
     loop._objects = looping.objects
     return loop

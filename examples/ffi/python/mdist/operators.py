@@ -14,7 +14,7 @@ from ._arguments import _count, _name
 from ._held import _keep, _kept
 from ._library import _lib
 from ._numpy import numpy
-from .errors import _call, _operator_failures
+from .errors import _call, _callback, _common_failures
 
 
 class Operator:
@@ -109,10 +109,10 @@ class _NoCollection:
 _no_collection = _NoCollection()
 
 
-@CombineFn
+@_callback(CombineFn)
 def _COMBINE(left, right, out, count, key):
     with _no_collection:
-        return _operator_failures.guard(_combine, left, right, out, count, key)
+        return _common_failures.guard(_combine, left, right, out, count, key)
 
 
 def _combine(left, right, out, count, key):

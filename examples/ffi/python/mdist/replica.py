@@ -144,11 +144,7 @@ class Replica(Collectives, Messages):
         try:
             _call(_lib.mdist_merge_call, self._handle, _MERGE, key, tensors, len(views), parts, results,
                   _options(timeout))
-            if not merge.begun and self.local_index == 0:
-                raise KeyboardInterrupt
         except Error as error:
-            if self._run.failures.lost(error):
-                raise KeyboardInterrupt from error
             raise error from self._run.failures.cause(error)
         finally:
             del _kept[key]

@@ -10,7 +10,7 @@ from ._held import _kept
 from ._library import _lib
 from ._registry import _replicas
 from ._results import _checked, _unlisted
-from .errors import Error, _Failures, _call, _new, _operator_failures
+from .errors import Error, _Failures, _call, _callback, _common_failures, _new
 from .replica import Replica
 from .values import Value, _value
 
@@ -22,11 +22,9 @@ class Run:
         self.strategy, self.step, self.result_count = strategy, step, results
         self.arguments = [_value(argument) for argument in arguments]
         self.failures = _Failures()
-        self.begun: list[int] = []  # handles of the replicas whose step did
 
     def call(self, handle: Any, *extra: Any) -> None:
         """Runs the step of a replica. For the library."""
-        self.begun.append(handle)
         replica = _replicas[handle] = Replica(handle, self)
         returned = self.step(replica, *extra, *map(replica.argument, range(len(self.arguments))))
         for index, result in enumerate(_checked(returned, self.result_count)):
@@ -41,35 +39,29 @@ class Run:
         """Closes the run when all have left, and returns what Strategy.run would."""
         return self.finish(_lib.mdist_run_end, self.strategy._handle)
 
-    def finish(self, function: Callable[..., Any], *arguments: Any, options: Any = (), due: Any = 0,
-               goes_on: Any = True) -> Any:
-        """Makes the call that ends the run; see _Failures.lost. `goes_on`: steps begin also when others have failed."""
+    def finish(self, function: Callable[..., Any], *arguments: Any, options: Any = ()) -> Any:
+        """Makes the call that ends the run."""
         results = (c_void_p * self.result_count)()
         still_open = False
         try:
             _call(function, *arguments, results, self.result_count, *options)
         except Error as error:
             still_open = error.reason == "replica_inside"
-            if due and (goes_on and 0 < len(self.begun) < due or self.failures.lost(error)):
-                raise KeyboardInterrupt from error
             raise error from self.failures.cause(error)
         finally:
             if not still_open:
                 self.failures.clear()  # their tracebacks lead back here
-                _operator_failures.forget()
-        values = [Value._of(handle) if handle else None for handle in results]
-        if len(self.begun) < due:
-            raise KeyboardInterrupt
-        return _unlisted(values)
+                _common_failures.forget()
+        return _unlisted([Value._of(handle) if handle else None for handle in results])
 
 
-@StepFn
+@_callback(StepFn)
 def _STEP(handle, key):
     run = _kept[key]
     return run.failures.guard(run.call, handle)
 
 
-@ElementFn
+@_callback(ElementFn)
 def _ELEMENT(handle, element, key):
     run = _kept[key]
     return run.failures.guard(run.call, handle, element)

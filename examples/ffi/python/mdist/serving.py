@@ -14,7 +14,7 @@ from ._registry import _replicas
 from ._results import _checked, _unlisted
 from ._tensors import _copied
 from ._views import _seen
-from .errors import Error, _Failures, _call, _new
+from .errors import Error, _Failures, _call, _callback, _new
 from .replica import Replica
 from .values import Value, _given, _value
 from .variables import Variable
@@ -60,13 +60,13 @@ class _Registered:
         return Variable._of(_new(_lib.mdist_variable_of, self.strategy._handle, copy.data, options=[None]))
 
 
-@StepFn
+@_callback(StepFn)
 def _NAMED_STEP(handle, key):
     one = _kept[key]
     return one.failures.guard(one.step, handle)
 
 
-@UpdateFn
+@_callback(UpdateFn)
 def _NAMED_UPDATE(local_replica, copy, arguments, argument_count, results, result_count, key):
     one = _kept[key]
     return one.failures.guard(one.update, local_replica, copy, arguments, argument_count, results, result_count)

@@ -129,7 +129,7 @@ class Strategy(_Destroyable, Naming, Elastic):
         key = _keep(run)
         try:
             return run.finish(_lib.mdist_run, self._handle, _STEP, key, _handles(run.arguments), len(arguments),
-                              options=[_options(timeout)], due=self.local_replica_count)
+                              options=[_options(timeout)])
         finally:
             del _kept[key]
 
@@ -138,12 +138,10 @@ class Strategy(_Destroyable, Naming, Elastic):
         """Calls function(replica, element, *arrays) for elements 0 to count - 1, spread over all replicas of the job.
         Results are stacked: a row for each element of a replica."""
         run = Run(self, _function(function, "function(replica, element, ...)"), arguments, results)
-        first, replicas = self._first_replica_id(), max(1, self.replica_count)
-        due = sum(max(0, -((first + i - count) // replicas)) for i in range(self.local_replica_count))
         key = _keep(run)
         try:
             return run.finish(_lib.mdist_map, self._handle, _count(count), _ELEMENT, key, _handles(run.arguments),
-                              len(arguments), options=[_options(timeout)], due=due, goes_on=False)
+                              len(arguments), options=[_options(timeout)])
         finally:
             del _kept[key]
 
@@ -199,7 +197,7 @@ class Strategy(_Destroyable, Naming, Elastic):
     def update_non_slot(self, function: Callable[..., Any], *values: Any, results: int = 0) -> Any:
         """Calls function(local_replica, *arguments) for each device: for state that is no variable's."""
         update = _Update(None, function, values, results)
-        return update.make(self.local_replica_count, _lib.mdist_update_non_slot, self._handle)
+        return update.make(_lib.mdist_update_non_slot, self._handle)
 
     def per_replica(self, *arrays: Any) -> Value:
         """A Value with copies of the arrays, one for each local replica; of dicts and lists of arrays, each with the
@@ -219,7 +217,7 @@ class Strategy(_Destroyable, Naming, Elastic):
         """A Value of what function(replica_id, replica_count) returns for each local replica: arrays (copied), or
         dicts and lists of such."""
         made, out = _Made(function), c_void_p()
-        made.within(self.local_replica_count, _lib.mdist_values_from_function, self._handle, _VALUE, _CALLS, byref(out))
+        made.within(_lib.mdist_values_from_function, self._handle, _VALUE, _CALLS, byref(out))
         return Value._of(out.value)
 
     def broadcast_to(self, array: ArrayLike) -> Value:
@@ -260,8 +258,8 @@ class Strategy(_Destroyable, Naming, Elastic):
         """A plain Value in host memory, or on the device named, of a plain or mirrored one; or of what function(array)
         makes of it (a copy) where it lies."""
         value, made, out = _value(value), _Made(function), c_void_p()
-        made.within(0 if function is None else 1, _lib.mdist_strategy_fetch, self._handle, value._handle,
-                    _name(destination), cast(0, FetchFn) if function is None else _FETCH, _CALLS, byref(out))
+        made.within(_lib.mdist_strategy_fetch, self._handle, value._handle, _name(destination),
+                    cast(0, FetchFn) if function is None else _FETCH, _CALLS, byref(out))
         return Value._of(out.value)
 
     def all_reduce(self, op: ReduceOp | Operator | str, inputs: Sequence[Arrays], outputs: Sequence[Arrays] | None = None,
@@ -319,7 +317,7 @@ class Strategy(_Destroyable, Naming, Elastic):
         options = _input_options(policy, uneven, split=split, whole_steps=whole_steps, fetch_to_device=fetch_to_device,
                                  buffer_size=buffer_size, weights=weights)
         source = _handle(dataset, Dataset)
-        made = dataset._derive(_lib.mdist_distribute_dataset, self._handle, source, options=[options], direct=False)
+        made = dataset._derive(_lib.mdist_distribute_dataset, self._handle, source, options=[options])
         made._replicas = self.replica_count
         return made
 
@@ -336,6 +334,5 @@ class Strategy(_Destroyable, Naming, Elastic):
         options = _input_options(mode=mode, whole_steps=whole_steps, place_on_device=place_on_device,
                                  fetch_to_device=fetch_to_device, buffer_size=buffer_size)
         made, out = _MakeDataset(function), c_void_p()
-        made.within(1, _lib.mdist_distribute_from_function, self._handle, _DATASET, _CALLS, byref(out),
-                    options=[options])
-        return Dataset._of(out.value, _maps=made.maps, _direct=[], _replicas=self.replica_count)
+        made.within(_lib.mdist_distribute_from_function, self._handle, _DATASET, _CALLS, byref(out), options=[options])
+        return Dataset._of(out.value, _maps=made.maps, _replicas=self.replica_count)

@@ -16,7 +16,7 @@ from ._numpy import numpy
 from ._results import _checked, _unlisted
 from ._tensors import _is_plain
 from ._views import _array, _flat, _need_numpy, _place, _seen
-from .errors import _call, _new
+from .errors import _call, _callback, _new
 from .values import Value, _given, _value
 
 
@@ -73,7 +73,7 @@ class Variable(_Held):
         """Calls function(local_replica, copy, *arguments) for each copy; `copy` is to be changed in place. What it
         returns, `results` arrays, comes back as that many Values."""
         update = _Update(self, function, values, results)
-        return update.make(self._copies, _lib.mdist_update, self._handle)
+        return update.make(_lib.mdist_update, self._handle)
 
 
 def _numbers(numbers, dtype):
@@ -90,14 +90,13 @@ class _Update(_Calls):
         super().__init__(function)
         self.variable, self.values, self.result_count = variable, [_value(value) for value in values], results
 
-    def make(self, due, function, handle):
+    def make(self, function, handle):
         out = (c_void_p * self.result_count)()
-        self.within(due, function, handle, _UPDATE, _CALLS, _handles(self.values), len(self.values), out,
+        self.within(function, handle, _UPDATE, _CALLS, _handles(self.values), len(self.values), out,
                     self.result_count)
         return _unlisted([Value._of(handle) if handle else None for handle in out])
 
     def call(self, local_replica, copy, arguments, results):
-        self.begun += 1
         views = [value._look(arguments[i]) for i, value in enumerate(self.values)]
         if self.variable is not None:
             views.insert(0, _seen(copy[0], self.variable, True))
@@ -106,7 +105,7 @@ class _Update(_Calls):
             results[index] = None if one is None else _given(one)
 
 
-@UpdateFn
+@_callback(UpdateFn)
 def _UPDATE(local_replica, copy, arguments, _, results, _result_count, key):
     update = _kept[key]
     return update.failures.guard(update.call, local_replica, copy, arguments, results)

@@ -37,6 +37,22 @@ class Failures(WithStrategy):
             self.assertEqual(str(error), f"the step of replica {bad} raised LookupError: on {bad} (CALLBACK)")
             self.assertTrue(error.args[0].endswith(f": LookupError: on {bad}"))  # what other workers get
 
+    def test_an_exception_comes_back_also_if_replicas_take_turns(self):
+        with mdist.Strategy(devices="cpu*3", executor="caller") as strategy:
+            for bad in range(3):
+                original = LookupError(f"on {bad}")
+
+                def step(replica):
+                    if replica.id == bad:
+                        raise original
+
+                with self.assertRaises(mdist.Error) as caught:
+                    strategy.run(step)
+                self.assertIs(caught.exception.__cause__, original)
+                with self.assertRaises(mdist.Error) as caught:
+                    strategy.map(3, lambda replica, element: step(replica))
+                self.assertIs(caught.exception.__cause__, original)
+
     def test_the_library_is_told_what_an_exception_says(self):
         class Mute(Exception):
             def __str__(self):
