@@ -135,6 +135,12 @@ class Value(_Held):
         """An array on a tensor of this value."""
         return _copied(tensor) if self._borrowed else _seen(tensor, self)
 
+    def _look_at_all(self, tensors):
+        """The same for the next tensor of several, or of a structure for those of its leaves."""
+        if self.kind != ValueKind.STRUCTURE:
+            return self._look(next(tensors))
+        return _tree((path, self._look(next(tensors))) for path in self.paths)
+
     def part(self, index: int) -> _Part:
         """One of its arrays, for the from_dlpack of another library, which shares the memory and must only read it."""
         return _Part(self, index)

@@ -70,8 +70,9 @@ class Variable(_Held):
         return Value._of(_new(_lib.mdist_variable_read, self._handle, options=[_options(timeout)]))
 
     def update(self, function: Callable[..., Any], *values: Any, results: int = 0) -> Any:
-        """Calls function(local_replica, copy, *arguments) for each copy; `copy` is to be changed in place. What it
-        returns, `results` arrays, comes back as that many Values."""
+        """Calls function(local_replica, copy, *arguments) for each copy; `copy` is to be changed in place. Arguments are
+        arrays, or dicts and lists of arrays where structures were given. What it returns, `results` arrays, comes back as
+        that many Values."""
         update = _Update(self, function, values, results)
         return update.make(_lib.mdist_update, self._handle)
 
@@ -96,8 +97,9 @@ class _Update(_Calls):
                     self.result_count)
         return _unlisted([Value._of(handle) if handle else None for handle in out])
 
-    def call(self, local_replica, copy, arguments, results):
-        views = [value._look(arguments[i]) for i, value in enumerate(self.values)]
+    def call(self, local_replica, copy, arguments, count, results):
+        tensors = (arguments[i] for i in range(count))
+        views = [value._look_at_all(tensors) for value in self.values]
         if self.variable is not None:
             views.insert(0, _seen(copy[0], self.variable, True))
         returned = _checked(self.function(local_replica, *views), self.result_count)
@@ -106,9 +108,9 @@ class _Update(_Calls):
 
 
 @_callback(UpdateFn)
-def _UPDATE(local_replica, copy, arguments, _, results, _result_count, key):
+def _UPDATE(local_replica, copy, arguments, count, results, _, key):
     update = _kept[key]
-    return update.failures.guard(update.call, local_replica, copy, arguments, results)
+    return update.failures.guard(update.call, local_replica, copy, arguments, count, results)
 
 
 def _variable_options(synchronization, aggregation, colocate_with):

@@ -153,3 +153,19 @@ class ByFunctions(WithStrategy):
             self.strategy.variable_of(floats(1))
         with mdist.Strategy(devices="cpu*3") as other, self.assertRaises(mdist.Error):
             other.variable("w", floats(1), colocate_with=beside)
+    def test_updates_take_structures(self):
+        variable = self.strategy.variable("w", floats(1, 2))
+        each = self.strategy.per_replica(*({"bias": floats(i)} for i in range(3)))
+        seen = []
+
+        def subtract(local_replica, copy, given, rate, each):
+            copy -= given["w"] * rate + given["of"][0]
+            seen.append((listed(given), float(rate), listed(each)))
+
+        variable.update(subtract, {"w": floats(1, 1), "of": [floats(7)]}, .5, each)
+        self.assertEqual(variable.numpy(2).tolist(), [-6.5, -5.5])
+        self.assertEqual(seen, [({"w": [1, 1], "of": [[7]]}, .5, {"bias": [i]}) for i in range(3)])
+        taken = self.strategy.update_non_slot(lambda local, first, second: [first["x"], second], {"x": floats(1)},
+                                              floats(2), results=2)
+        self.assertEqual([one.numpy(1).tolist() for one in taken], [[1], [2]])
+
