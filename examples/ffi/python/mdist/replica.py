@@ -118,18 +118,21 @@ class Replica(Collectives, Messages):
 
     def assign(self, variable: Variable, array: ArrayLike, assign: Assign | str = Assign.SET,
                timeout: float | None = None) -> None:
-        """Writes what the replicas' arrays come to by the variable's aggregation."""
-        tensor, view = _tensor(array)
-        _call(_lib.mdist_replica_assign, self._handle, _handle(variable, Variable),
-              _choice(Assign, assign, "assignment"), byref(tensor), _options(timeout))
+        """Writes what the replicas' arrays come to by the variable's aggregation. Numbers and lists of numbers get the
+        variable's dtype."""
+        handle = _handle(variable, Variable)
+        tensor, view = _tensor(variable._of_dtype(array))
+        _call(_lib.mdist_replica_assign, self._handle, handle, _choice(Assign, assign, "assignment"), byref(tensor),
+              _options(timeout))
         del view
 
     def assign_rows(self, variable: Variable, indices: ArrayLike, values: ArrayLike, assign: Assign | str = Assign.SET,
                     timeout: float | None = None) -> None:
         """Writes row i of `values` into row indices[i] (int64), of all replicas by the variable's aggregation."""
-        pairs = [_tensor(indices), _tensor(values)]
-        _call(_lib.mdist_replica_assign_rows, self._handle, _handle(variable, Variable),
-              _choice(Assign, assign, "assignment"), *(byref(tensor) for tensor, _ in pairs), _options(timeout))
+        handle = _handle(variable, Variable)
+        pairs = [_tensor(indices), _tensor(variable._of_dtype(values))]
+        _call(_lib.mdist_replica_assign_rows, self._handle, handle, _choice(Assign, assign, "assignment"),
+              *(byref(tensor) for tensor, _ in pairs), _options(timeout))
 
     def merge_call(self, function: Callable[..., Any], *arrays: Any, results: int = 0,
                    timeout: float | None = None) -> Any:

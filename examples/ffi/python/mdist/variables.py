@@ -60,10 +60,12 @@ class Variable(_Held):
     def assign(self, value: Any, assign: Assign | str = Assign.SET) -> None:
         """Outside of steps, a Value, an array, or a list of numbers, which get the variable's dtype. In a step:
         Replica.assign."""
-        if numpy and _is_plain(value):
-            value = _numbers(value, self._describe(0).dtype)
-        value = _value(value)
+        value = _value(self._of_dtype(value))
         _call(_lib.mdist_variable_assign, self._handle, _choice(Assign, assign, "assignment"), value._handle)
+
+    def _of_dtype(self, given):
+        """Numbers as an array of the variable's dtype; anything else as it is."""
+        return _numbers(given, self._describe(0).dtype) if numpy and _is_plain(given) else given
 
     def read(self, timeout: float | None = None) -> Value:
         """Outside of steps: a Value with a copy, aggregated if the variable is sync-on-read."""
@@ -79,11 +81,11 @@ class Variable(_Held):
 
 def _numbers(numbers, dtype):
     """Numbers as an array of that dtype; as they are if it cannot hold them."""
-    made = numpy.array(numbers)
-    if dtype == Dtype.BFLOAT16 or not numpy.can_cast(made.dtype, _TYPES[dtype][0], "same_kind"):
+    made, wanted = numpy.array(numbers), numpy.dtype(_TYPES[dtype][0])
+    if dtype == Dtype.BFLOAT16 or made.dtype.kind + wanted.kind not in ("ii", "iu", "if", "ui", "uu", "uf", "ff"):
         return numbers
-    converted = made.astype(_TYPES[dtype][0])
-    return converted if converted.dtype.kind == "f" or (converted == made).all() else numbers
+    converted = made.astype(wanted)
+    return converted if wanted.kind == "f" or (converted == made).all() else numbers
 
 
 class _Update(_Calls):

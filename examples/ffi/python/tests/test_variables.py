@@ -91,6 +91,23 @@ class Variables(WithStrategy):
         self.strategy.run(step)
         self.assertEqual(self.copies(first) + self.copies(second), [[2]] * 4)
 
+    def test_numbers_get_the_dtype_of_the_variable(self):
+        for dtype in "float32", "float16", "int8", "uint64":
+            variable = self.strategy.variable(dtype, np.zeros((2, 2), dtype), aggregation="only_first_replica")
+            self.strategy.run(lambda replica: replica.assign(variable, [[1, 2], [3, 4]]))
+            self.assertEqual(variable.numpy(1).tolist(), [[1, 2], [3, 4]])
+            self.strategy.run(lambda replica: replica.assign_rows(variable, [1], [[7, 8]], "add"))
+            self.assertEqual(variable.numpy(1).tolist(), [[1, 2], [10, 12]])
+        scalar = self.strategy.variable("scalar", np.zeros((), np.float32))
+        self.strategy.run(lambda replica: replica.assign(scalar, 1, "add"))
+        self.strategy.run(lambda replica: replica.assign(scalar, 1.5, "add"))
+        self.assertEqual(scalar.numpy(1), 2.5)
+        whole = self.strategy.variable("whole", np.zeros((), np.int32))
+        for number in 1.5, 2**40:
+            with self.assertRaises(mdist.Error) as caught:
+                self.strategy.run(lambda replica: replica.assign(whole, number))
+            self.assertEqual(caught.exception.__cause__.status, mdist.Status.INVALID_ARGUMENT)
+
     def test_an_arena_keeps_its_variables_also_without_the_strategy(self):
         def step(replica):
             made.append(replica.variable_create("in a step", floats(2)))
