@@ -9,9 +9,9 @@ from ._abi import Aggregation, Assign, Synchronization, Tensor, ValueKind
 from ._arguments import _choice, _count, _handle, _name, _op, _options
 from ._held import _keep, _kept
 from ._library import _lib
-from ._merges import _MERGE, _Merge
+from ._merges import _MERGE, _Merge, _arguments, _part, _paths
 from ._results import _unlisted
-from ._tensors import _copied, _tensor, _tensors
+from ._tensors import _copied, _tensor
 from ._trees import _leaves, _tree
 from .collectives import Collectives
 from .errors import Error, _call, _new, _or_none
@@ -137,11 +137,13 @@ class Replica(Collectives, Messages):
     def merge_call(self, function: Callable[..., Any], *arrays: Any, results: int = 0,
                    timeout: float | None = None) -> Any:
         """Once for all replicas, outside of the step: function(strategy, *values), which returns values or arrays.
+        Arguments and results may be dicts and lists of arrays, nested.
 
-        Both are copied. Each replica gets its part of them (a copy): None, an array, or for more results a list.
+        Both are copied. Each replica gets its part of them (a copy): None, an array or a structure, or for more results
+        a list.
         """
         merge = _Merge(self._run, function, results)
-        tensors, views = _tensors(arrays)
+        tensors, views = _arguments(self._handle, arrays)
         parts = (Tensor * results)()
         key = _keep(merge)
         try:
@@ -151,12 +153,17 @@ class Replica(Collectives, Messages):
             raise error from self._run.failures.cause(error)
         finally:
             del _kept[key]
-        return _unlisted([_copied(part, self._handle) for part in parts])
+        return self._merged(parts)
+
+    def _merged(self, parts):
+        """Nobody begins the next merge, whose results have other paths, before all replicas have come to it."""
+        paths = self._run.merged if len(parts) else []
+        return _unlisted([_part(self._handle, index, part, paths[index]) for index, part in enumerate(parts)])
 
     def merge_begin(self, *arrays: Any, timeout: float | None = None) -> list[Value | None]:
         """For entered replicas. What local replica 0 does from here to merge_end happens once for all, outside of the
         step. There it returns the Values of the replicas' arrays; elsewhere Nones."""
-        tensors, views = _tensors(arrays)
+        tensors, views = _arguments(self._handle, arrays)
         handles = (c_void_p * len(views))()
         _call(_lib.mdist_merge_begin, self._handle, tensors, len(views), handles, _options(timeout))
         return [Value._of(handle) if handle else None for handle in handles]
@@ -165,10 +172,12 @@ class Replica(Collectives, Messages):
         """Each replica's part (a copy) of the values that local replica 0 gives; the others say how many `results`."""
         count = len(values) if results is None else results
         given = [None if value is None else _value(value) for value in values]
-        handles = (c_void_p * count)(*(value and value._handle for value in given))
+        if self.local_index == 0:
+            self._run.merged = _paths(given)
+        handles = (c_void_p * count)(*(None if value is None else value._handle for value in given))
         parts = (Tensor * count)()
         _call(_lib.mdist_merge_end, self._handle, 0, handles, parts, count)
-        return _unlisted([_copied(part, self._handle) for part in parts])
+        return self._merged(parts)
 
     @property
     def stream(self) -> int | None:

@@ -22,6 +22,7 @@ class Run:
         self.strategy, self.step, self.result_count = strategy, step, results
         self.arguments = [_value(argument) for argument in arguments]
         self.failures = _Failures()
+        self.merged: list[list[str]] = []  # the paths of the results of the last merge
 
     def call(self, handle: Any, *extra: Any) -> None:
         """Runs the step of a replica. For the library."""

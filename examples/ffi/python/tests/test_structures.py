@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dicts and lists of arrays as values, arguments and results; values from functions, fetches, maps and updates."""
 import gc
+import threading
 
 import mdist
 import numpy as np
@@ -78,6 +79,41 @@ class Structures(WithStrategy):
         self.assertEqual(caught.exception.status, mdist.Status.MISMATCH)
         self.assert_usable()
 
+    def test_merges_take_and_give_them(self):
+        def merge(strategy, first, second):
+            self.assertEqual((first.paths, second.kind), (["n", "x.0", "x.1"], Kind.PER_REPLICA))
+            return {"sum": strategy.reduce(SUM, first["x.1"]), "all": [first["n"]]}, None, second, floats(9)
+
+        def step(replica):
+            given = {"x": [floats(1), floats(replica.id, 5)], "n": np.array(replica.id)}
+            got = replica.merge_call(merge, given, [1, replica.id], results=4)
+            again = replica.merge_call(lambda strategy: {"z": floats(3)}, results=1)
+            parts[replica.id] = listed(got[0]), got[1], listed(got[2]), listed(got[3]), listed(again)
+
+        parts = [None, None]
+        self.strategy.run(step)
+        self.assertEqual(parts, [({"sum": [1, 10], "all": [i]}, None, [1, i], [9], {"z": [3]}) for i in range(2)])
+
+    def test_merges_between_two_calls_take_and_give_them(self):
+        run = self.strategy.run_begin()
+
+        def on_thread(local):
+            with run.enter(local) as replica:
+                value, = replica.merge_begin({"x": floats(local)})
+                if local == 0:
+                    parts[local] = replica.merge_end({"y": [self.strategy.reduce(SUM, value["x"])]})
+                else:
+                    parts[local] = replica.merge_end(results=1)
+
+        parts = [None, None]
+        threads = [threading.Thread(target=on_thread, args=(local,)) for local in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        run.end()
+        self.assertEqual([listed(part) for part in parts], [{"y": [[1]]}] * 2)
+
     def test_batches_of_reductions(self):
         values = [self.strategy.per_replica(floats(i), floats(i + 1)) for i in range(3)]
         structure = mdist.Value({"x": values[0], "y": [values[1]]})
@@ -128,6 +164,22 @@ class ByFunctions(WithStrategy):
         steps = self.strategy.update_non_slot(lambda local, x: x + local, floats(5), results=1)
         self.assertEqual([steps.numpy(i).tolist() for i in range(3)], [[5], [6], [7]])
 
+    def test_updates_take_structures(self):
+        variable = self.strategy.variable("w", floats(1, 2))
+        each = self.strategy.per_replica(*({"bias": floats(i)} for i in range(3)))
+        seen = []
+
+        def subtract(local_replica, copy, given, rate, each):
+            copy -= given["w"] * rate + given["of"][0]
+            seen.append((listed(given), float(rate), listed(each)))
+
+        variable.update(subtract, {"w": floats(1, 1), "of": [floats(7)]}, .5, each)
+        self.assertEqual(variable.numpy(2).tolist(), [-6.5, -5.5])
+        self.assertEqual(seen, [({"w": [1, 1], "of": [[7]]}, .5, {"bias": [i]}) for i in range(3)])
+        taken = self.strategy.update_non_slot(lambda local, first, second: [first["x"], second], {"x": floats(1)},
+                                              floats(2), results=2)
+        self.assertEqual([one.numpy(1).tolist() for one in taken], [[1], [2]])
+
     def test_functions_that_raise_and_what_stays_of_them(self):
         def fail(*_):
             raise LookupError("no more")
@@ -153,19 +205,3 @@ class ByFunctions(WithStrategy):
             self.strategy.variable_of(floats(1))
         with mdist.Strategy(devices="cpu*3") as other, self.assertRaises(mdist.Error):
             other.variable("w", floats(1), colocate_with=beside)
-    def test_updates_take_structures(self):
-        variable = self.strategy.variable("w", floats(1, 2))
-        each = self.strategy.per_replica(*({"bias": floats(i)} for i in range(3)))
-        seen = []
-
-        def subtract(local_replica, copy, given, rate, each):
-            copy -= given["w"] * rate + given["of"][0]
-            seen.append((listed(given), float(rate), listed(each)))
-
-        variable.update(subtract, {"w": floats(1, 1), "of": [floats(7)]}, .5, each)
-        self.assertEqual(variable.numpy(2).tolist(), [-6.5, -5.5])
-        self.assertEqual(seen, [({"w": [1, 1], "of": [[7]]}, .5, {"bias": [i]}) for i in range(3)])
-        taken = self.strategy.update_non_slot(lambda local, first, second: [first["x"], second], {"x": floats(1)},
-                                              floats(2), results=2)
-        self.assertEqual([one.numpy(1).tolist() for one in taken], [[1], [2]])
-
