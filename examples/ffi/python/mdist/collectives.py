@@ -68,8 +68,8 @@ class Collectives:
 
     def all_gather(self, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
                    group: Group | None = None) -> Any:
-        """Joins the replicas' arrays by id. Each output has `count` times the elements of its input: (count, *shape).
-        """
+        """Joins the replicas' arrays by id, or in the order of the group. Each output has as many elements as its
+        inputs on all replicas that take part together: (members, *shape) if they are alike."""
         return self._collective("all_gather", [], _in_and_out(inputs, outputs), timeout, group)
 
     def all_gather_start(self, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
@@ -79,8 +79,8 @@ class Collectives:
 
     def reduce_scatter(self, op: ReduceOp | Operator | str, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
                        group: Group | None = None) -> Any:
-        """Reduces arrays over all replicas and gives each replica its part, by id. Each input has `count` times the
-        elements of its output: (count, *shape)."""
+        """Reduces arrays over all replicas and gives each replica its part, by id, or in the order of the group. Each
+        input has as many elements as its outputs on all replicas that take part together."""
         return self._collective("reduce_scatter", [_op_or_operator(op)], _in_and_out(inputs, outputs), timeout, group,
                                 keep=op)
 
@@ -92,8 +92,8 @@ class Collectives:
 
     def all_to_all(self, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
                    group: Group | None = None) -> Any:
-        """Part i of each input goes to replica i, and part i of each output comes from it. Inputs and outputs have
-        equal shapes: (count, *shape)."""
+        """Part i of each input goes to replica i, or to member i of the group, and part i of each output comes from it.
+        Inputs and outputs have equal shapes, with a part for each replica that takes part: (members, *shape)."""
         return self._collective("all_to_all", [], _in_and_out(inputs, outputs), timeout, group)
 
     def all_to_all_start(self, inputs: Arrays, outputs: Arrays, timeout: float | None = None,
