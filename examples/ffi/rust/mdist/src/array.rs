@@ -3,6 +3,7 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::os::raw::c_void;
+use std::ptr;
 
 use mdist_sys as sys;
 
@@ -43,20 +44,34 @@ impl Array {
         }
     }
 
-    /// A copy of a tensor's elements, behind what the replica's stream has been given.
+    /// A copy of a tensor's elements, behind what the replica's stream has been given. The
+    /// memory is words, whose alignment serves all types.
     pub(crate) fn copy_of(tensor: Tensor<'_>, replica: &Replica<'_>) -> Result<Array> {
-        match tensor.raw().dtype {
-            sys::MDIST_FLOAT32 => copy::<f32>(tensor, replica),
-            sys::MDIST_FLOAT64 => copy::<f64>(tensor, replica),
-            sys::MDIST_FLOAT16 => copy::<crate::F16>(tensor, replica),
-            sys::MDIST_BFLOAT16 => copy::<crate::Bf16>(tensor, replica),
-            sys::MDIST_INT8 => copy::<i8>(tensor, replica),
-            sys::MDIST_UINT8 => copy::<u8>(tensor, replica),
-            sys::MDIST_INT32 => copy::<i32>(tensor, replica),
-            sys::MDIST_UINT32 => copy::<u32>(tensor, replica),
-            sys::MDIST_INT64 => copy::<i64>(tensor, replica),
-            _ => copy::<u64>(tensor, replica),
+        // Safety: known for every number.
+        let bytes = tensor.elements() * unsafe { sys::mdist_dtype_size(tensor.raw().dtype) };
+        let mut words = ManuallyDrop::new(vec![0u64; (bytes + 7) / 8]);
+        let array = Array {
+            raw: sys::mdist_tensor {
+                data: words.as_mut_ptr().cast(),
+                device_kind: sys::MDIST_DEVICE_CPU,
+                device_index: 0,
+                ..*tensor.raw()
+            },
+            capacity: words.capacity(),
+            len: words.len(),
+            free: free::<u64>,
+        };
+        if tensor.device() == Device::Cpu {
+            let (from, to) = (tensor.raw().data.cast::<u8>(), array.raw.data.cast::<u8>());
+            if bytes != 0 {
+                // Safety: readable as long as the tensor is, and new memory.
+                unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
+            }
+        } else {
+            // Safety: new memory, described as it is.
+            replica.copy_tensor(unsafe { TensorMut::from_raw(array.raw) }, tensor)?;
         }
+        Ok(array)
     }
 
     /// The whole array, to read.
@@ -77,15 +92,6 @@ impl fmt::Debug for Array {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.tensor().fmt(out)
     }
-}
-
-fn copy<T: Element>(tensor: Tensor<'_>, replica: &Replica<'_>) -> Result<Array> {
-    if tensor.device() == Device::Cpu {
-        return Array::new(tensor.as_slice::<T>()?.to_vec(), tensor.shape());
-    }
-    let mut elements = vec![T::default(); tensor.elements()];
-    replica.copy_tensor(TensorMut::new(&mut elements, tensor.shape())?, tensor)?;
-    Array::new(elements, tensor.shape())
 }
 
 unsafe fn free<T: Sealed>(data: *mut c_void, len: usize, capacity: usize) {

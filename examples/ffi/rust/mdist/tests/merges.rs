@@ -5,7 +5,9 @@ mod common;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::{assert_usable, cause, strategy};
-use mdist::{Op, Replica, Run, Status, StepResult, Value, ValueKind};
+use mdist::{
+    Bf16, Bool, Element, Op, Replica, Run, Status, StepResult, Tensor, Value, ValueKind, F16,
+};
 
 /// Each replica merges its id + 1 into everybody's sum, and says what it got.
 fn merge_a_sum(replica: &Replica<'_>, merges: &AtomicU32) -> StepResult<f32> {
@@ -139,4 +141,41 @@ fn a_failing_merge_fails_the_run_with_its_cause() {
     let text = format!("{error:?}");
     assert!(text.contains("deep down"), "{text}");
     assert_usable(&strategy);
+}
+
+/// A merge's argument and result are the same elements, of any type and shape.
+fn comes_back<T: Element + PartialEq + std::fmt::Debug>(elements: [T; 3]) {
+    strategy(2)
+        .run(|replica| {
+            for given in [&elements[..], &[]] {
+                let argument = Tensor::new(given, &[1, given.len()])?;
+                let results = replica.merge_call(&[argument], 1, |strategy, values| {
+                    let parts = [values[0].tensor(0)?, values[0].tensor(1)?];
+                    Ok(vec![Some(strategy.per_replica(&parts)?)])
+                })?;
+                let result = results[0].as_ref().ok_or("nothing")?.tensor();
+                if result.as_slice::<T>()? != given || result.shape() != [1, given.len()] {
+                    return Err(format!("{result:?}").into());
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_merge_takes_and_gives_every_type() {
+    comes_back([1.5f32, -2.0, f32::MAX]);
+    comes_back([1.5f64, -2.0, f64::MAX]);
+    comes_back([F16(1), F16(2), F16(u16::MAX)]);
+    comes_back([Bf16(1), Bf16(2), Bf16(u16::MAX)]);
+    comes_back([1i8, -2, i8::MAX]);
+    comes_back([1u8, 2, u8::MAX]);
+    comes_back([1i16, -2, i16::MAX]);
+    comes_back([1u16, 2, u16::MAX]);
+    comes_back([Bool(0), Bool(1), Bool(2)]);
+    comes_back([1i32, -2, i32::MAX]);
+    comes_back([1u32, 2, u32::MAX]);
+    comes_back([1i64, -2, i64::MAX]);
+    comes_back([1u64, 2, u64::MAX]);
 }
