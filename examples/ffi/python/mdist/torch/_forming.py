@@ -49,17 +49,13 @@ def _own_host() -> str:
         return probe.getsockname()[0]
 
 
-def _free_port(host: str) -> int:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.bind((host, 0))
-        return probe.getsockname()[1]
-
-
-def _own_address() -> str:
+def _own_address() -> tuple[str, socket.socket]:
+    """An address with a free port, which nobody else gets as long as the socket is open."""
     host = _own_host()
-    port = _free_port(host)
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    holder = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    holder.bind((host, 0))
+    port = holder.getsockname()[1]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}", holder
 
 
 def _secret_file(secret: str) -> str:
@@ -83,8 +79,10 @@ def form(store: Any, rank: int, size: int, timeout: timedelta, options: Mapping[
     keys = _settings(options, timeout)
     if size == 1:
         return Strategy(Config(keys, strategy="mirrored", devices="cpu"))
-    store.set(f"mdist/{rank}", _own_address())
-    addresses = [store.get(f"mdist/{other}").decode() for other in range(size)]
+    address, holder = _own_address()
+    with holder:  # until all have chosen
+        store.set(f"mdist/{rank}", address)
+        addresses = [store.get(f"mdist/{other}").decode() for other in range(size)]
     keys.update({"strategy": "multi_worker", "devices": "cpu", "cluster.worker": ",".join(addresses),
                  "task.type": "worker", "task.index": rank})
     if not has("secret"):
