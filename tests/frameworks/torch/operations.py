@@ -4,10 +4,12 @@ expected result alone. Started by torchrun with any number of processes from 2."
 import functools
 import operator
 import sys
+import tempfile
 from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+import torch.distributed.checkpoint as checkpoint
 
 import mdist.torch  # noqa: F401
 
@@ -62,6 +64,24 @@ def all_reduce_has_the_mean():
         x = given(RANK, dtype)
         dist.all_reduce(x, Op.AVG)
         same(x, (total(inputs(torch.float32)) / SIZE).to(dtype))
+
+
+@test
+def means_of_integers_are_cut():
+    """As `total.copy_(total / SIZE)` after a SUM, which programs write for Gloo."""
+    for dtype in INTEGERS:
+        x = given(RANK, dtype)
+        dist.all_reduce(x, Op.AVG)
+        same(x, (total(inputs(torch.float64)) / SIZE).to(dtype))
+    gaps = -torch.arange(12)[::2] * (RANK + 1)
+    dist.all_reduce(gaps, Op.AVG)
+    same(gaps, (-torch.arange(12, dtype=torch.float64)[::2] * (SIZE + 1) / 2).to(torch.int64))
+    rooted = given(RANK, torch.int64)
+    dist.reduce(rooted, 1, Op.AVG)
+    same(rooted, (total(inputs(torch.float64)) / SIZE).to(torch.int64) if RANK == 1 else given(RANK, torch.int64))
+    row = torch.empty(3, dtype=torch.int32)
+    dist.reduce_scatter_tensor(row, given(RANK, torch.int32, (SIZE, 3)), Op.AVG)
+    same(row, (total(inputs(torch.float64, (SIZE, 3)))[RANK] / SIZE).to(torch.int32))
 
 
 @test
@@ -362,9 +382,69 @@ def sharded_tensors_optimizers_and_modules_work():
 
 
 @test
+def compiled_modules_are_trained():
+    def trained(wrap):
+        torch.manual_seed(1)
+        module = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.ReLU(), torch.nn.Linear(5, 2))
+        model = wrap(torch.nn.parallel.DistributedDataParallel(module))
+        for _ in range(3):
+            model(given(RANK)).square().mean().backward()
+        return [one.grad.clone() for one in module.parameters()]
+
+    for ours, expected in zip(trained(lambda model: torch.compile(model, backend="eager")), trained(lambda model: model)):
+        same(ours, expected)
+
+
+@test
+def checkpoints_are_saved_in_the_background():
+    state = {"weight": given(RANK)}
+    with tempfile.TemporaryDirectory() as own:
+        folders = [own]
+        dist.broadcast_object_list(folders, 0)
+        checkpoint.async_save(state, checkpoint_id=folders[0]).result()
+        found = {"weight": torch.zeros(4, 3)}
+        checkpoint.load(found, checkpoint_id=folders[0])
+        same(found["weight"], given(0))
+        dist.barrier()
+
+
+@test
+def a_group_can_be_destroyed_after_a_failure():
+    """The first exception is the one that the program sees."""
+    group = dist.new_group()
+    dist.barrier(group)  # all have made it
+    try:
+        dist.all_reduce(torch.ones(RANK + 1), group=group)
+    except RuntimeError as error:
+        assert "mdist_all_reduce" in str(error), error
+    else:
+        raise AssertionError("workers that disagree were not told so")
+    dist.destroy_process_group(group)
+
+
+@test
+def a_group_takes_another_timeout():
+    group = dist.new_group()
+    dist.monitored_barrier(group, timedelta(seconds=90))
+    dist.set_timeout(timedelta(seconds=1), group)
+    if RANK == 0:
+        try:
+            dist.barrier(group)
+        except RuntimeError as error:
+            assert "timeout" in str(error), error
+        else:
+            raise AssertionError("nobody came, and the barrier ended")
+    dist.barrier()
+    try:
+        dist.destroy_process_group(group)
+    except RuntimeError:  # what has ended the group, of which the others have not heard
+        assert RANK != 0
+
+
+@test
 def what_the_library_cannot_do_is_refused_in_words():
     for function, words in [
-            (lambda: dist.all_reduce(given(RANK, torch.int64), Op.AVG), "MEAN of integers"),
+            (lambda: dist.all_reduce(given(RANK, torch.uint32), Op.AVG), "MEAN of integers"),
             (lambda: dist.all_reduce(given(RANK), Op.BAND), "AND of floating-point numbers"),
             (lambda: dist.all_reduce(given(RANK, torch.bool)), "SUM of bool"),
             (lambda: dist.all_reduce(given(RANK).to(torch.float8_e4m3fn)), "float8_e4m3fn cannot be reduced"),

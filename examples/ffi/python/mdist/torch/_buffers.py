@@ -28,7 +28,7 @@ _BITWISE = (ReduceOp.AND, ReduceOp.OR, ReduceOp.XOR)
 _REFUSED = {"floating-point numbers": _BITWISE, "integers": (ReduceOp.MEAN,),
             "bool": (ReduceOp.SUM, ReduceOp.MEAN, ReduceOp.PROD)}
 _INSTEAD = {"floating-point numbers": "bitwise operations take integers and bool",
-            "integers": "use SUM and divide, or a floating-point type",
+            "integers": "use SUM and divide, or a type that PyTorch divides, such as int64",
             "bool": "use BAND, BOR, BXOR, MIN or MAX, or a wider integer to count"}
 
 
@@ -70,6 +70,16 @@ def reducible(tensor: torch.Tensor, op: int, what: str) -> torch.Tensor:
     return tensor
 
 
+_DIVISIBLE = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
+
+
+def operation(op: ReduceOp, tensors: Sequence[torch.Tensor], size: int) -> tuple[ReduceOp, int]:
+    """The library's operation, and what to divide its results by: a mean of integers is a sum, divided and cut to whole
+    numbers, as programs make it over Gloo."""
+    whole = op == ReduceOp.MEAN and len(tensors) > 0 and all(tensor.dtype in _DIVISIBLE for tensor in tensors)
+    return (ReduceOp.SUM, size) if whole else (op, 1)
+
+
 def movable(tensor: torch.Tensor) -> torch.Tensor:
     """A view of a contiguous tensor with a type that the library can move: its own, or its bytes."""
     if tensor.dtype in _DTYPES:
@@ -94,7 +104,8 @@ def array(buffers: Sequence[Buffer]) -> Any:
 class Operand:
     """The tensors of one side of a collective: `buffers` for the library, and what to do when the call is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, divisor: int = 1) -> None:
+        self._divisor = divisor  # of the results
         self.tensors: list[torch.Tensor] = []  # those that the library reads or writes
         self._copies: list[tuple[torch.Tensor, torch.Tensor]] = []  # (where the program wants it, where it is)
 
@@ -149,7 +160,10 @@ class Operand:
         self.tensors.append(movable(flat))
 
     def finish(self) -> None:
-        """Copies results to where the program wants them."""
+        """Divides results, and copies them to where the program wants them; once."""
+        for tensor in self.tensors if self._divisor != 1 else ():
+            tensor.div_(self._divisor, rounding_mode="trunc")
+        self._divisor = 1
         for target, source in self._copies:
             target.copy_(source)
         self._copies.clear()

@@ -18,9 +18,9 @@ import torch.distributed as dist
 from .._abi import CallOptions, ReduceOp
 from .._library import _lib
 from ..errors import Error, _new
-from ._buffers import Operand, checked, reducible
+from ._buffers import Operand, checked, operation, reducible
 from ._forming import form
-from ._work import BackendError, Waiter, Work, raised_as_backend_error
+from ._work import BackendError, Waiter, Work, raised_as_backend_error, untraced
 
 # How long a program that ends waits for an operation that it has started and forgotten.
 _PATIENCE = timedelta(seconds=10)
@@ -41,6 +41,7 @@ def _flat(lists: Sequence[Sequence[Any]], what: str) -> list[list[torch.Tensor]]
     return [[checked(one, what) for one in tensors] for tensors in lists]
 
 
+@untraced
 class ProcessGroup(dist.ProcessGroup):
     """A process group whose processes are the workers of one strategy, with one replica each.
 
@@ -63,6 +64,8 @@ class ProcessGroup(dist.ProcessGroup):
         self._messages: list[Work] = []
         self._sequence = 0
         self._closed = False
+        self._failed = False  # an operation, of which the program has heard
+        self._timeout: timedelta | None = None  # of operations that have none of their own
         _groups.add(self)
 
     # ---- what PyTorch asks
@@ -88,6 +91,11 @@ class ProcessGroup(dist.ProcessGroup):
     def _get_backend(self, _: Any) -> ProcessGroup:
         """PyTorch asks the result what it can do, of what only its own backends can."""
         return self
+
+    @property
+    def _device_types(self) -> list[torch.device]:
+        """None while PyTorch makes the group: it would ask its own backends, of which there are none."""
+        return [torch.device("cpu")] if self in dist.distributed_c10d._world.pg_map else []
 
     supports_coalescing = supports_splitting = False
 
@@ -119,6 +127,12 @@ class ProcessGroup(dist.ProcessGroup):
     def _set_sequence_number_for_group(self) -> None:
         pass  # the library counts by itself
 
+    def _set_default_timeout(self, timeout: timedelta) -> None:
+        """Of operations from now on that have no timeout of their own."""
+        self._timeout = timeout
+
+    set_timeout = _set_default_timeout
+
     # ---- starting operations
 
     def _start(self, what: str, function: str, head: Sequence[Any], operands: Sequence[Operand | None], *tail: Any,
@@ -133,8 +147,9 @@ class ProcessGroup(dist.ProcessGroup):
         with self.lock:
             self._forget()
             try:
-                handle = _new(getattr(_lib, f"mdist_{function}_start"), *arguments, options=[_limit(timeout)])
+                handle = _new(getattr(_lib, f"mdist_{function}_start"), *arguments, options=[_limit(timeout, self._timeout)])
             except Error as error:
+                self._failed = True
                 raise raised_as_backend_error(error) from None
             self._sequence += 1
             kept = [operand for operand in operands if operand is not None]
@@ -145,8 +160,9 @@ class ProcessGroup(dist.ProcessGroup):
     def _forget(self) -> None:
         """Gives back the works of operations that are over. Others are kept: PyTorch lets a program drop a work."""
         while self._pending and self._pending[0].over():
-            self._pending.popleft()
+            self._failed |= not self._pending.popleft().is_success()
         if self._messages:
+            self._failed |= any(work.over() and not work.is_success() for work in self._messages)
             self._messages = [work for work in self._messages if not work.over()]
 
     # ---- collectives. Each has PyTorch's name and arguments; see the documentation of torch.distributed.
@@ -159,8 +175,8 @@ class ProcessGroup(dist.ProcessGroup):
         return self._all_reduce("all_reduce_coalesced", tensors, opts)
 
     def _all_reduce(self, what: str, tensors: Sequence[Any], opts: Any) -> Work:
-        op = _op(opts.reduceOp if opts is not None else _KIND.SUM, what)
-        operand = Operand()
+        op, divisor = operation(_op(opts.reduceOp if opts is not None else _KIND.SUM, what), tensors, self._size)
+        operand = Operand(divisor)
         for tensor in tensors:
             operand.elementwise(reducible(checked(tensor, what), op, what))
         return self._start(what, "all_reduce", [op], [operand, operand], timeout=opts and opts.timeout, results=tensors)
@@ -198,8 +214,9 @@ class ProcessGroup(dist.ProcessGroup):
         return self.allgather([list(one) for one in zip(*outputs)], inputs, opts)
 
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
-        op = _op(opts.reduceOp if opts is not None else _KIND.SUM, "reduce_scatter")
-        given, taken = Operand(), Operand()
+        op, divisor = operation(_op(opts.reduceOp if opts is not None else _KIND.SUM, "reduce_scatter"), outputs,
+                                self._size)
+        given, taken = Operand(), Operand(divisor)
         for tensors in _flat(inputs, "reduce_scatter"):
             given.joined([reducible(one, op, "reduce_scatter") for one in tensors], read=True, write=False)
         for tensor in outputs:
@@ -273,9 +290,9 @@ class ProcessGroup(dist.ProcessGroup):
         return self._start("scatter", "scatter", [opts.rootRank], [given, taken], timeout=opts.timeout, results=outputs)
 
     def reduce(self, tensors: Any, opts: Any) -> Work:
-        op = _op(opts.reduceOp, "reduce")
         tensors = [tensors] if isinstance(tensors, torch.Tensor) else tensors
-        operand = Operand()
+        op, divisor = operation(_op(opts.reduceOp, "reduce"), tensors, self._size)
+        operand = Operand(divisor if opts.rootRank == self._rank else 1)
         for tensor in tensors:
             operand.elementwise(reducible(checked(tensor, "reduce"), op, "reduce"))
         taken = operand if opts.rootRank == self._rank else None
@@ -284,6 +301,10 @@ class ProcessGroup(dist.ProcessGroup):
 
     def barrier(self, opts: Any = None) -> Work:
         return self._start("barrier", "barrier", [], [], timeout=opts and opts.timeout, results=[])
+
+    def monitored_barrier(self, timeout: Any = None, wait_all_ranks: bool = False) -> None:
+        """Any barrier names the processes that did not come."""
+        self._start("monitored_barrier", "barrier", [], [], timeout=timeout).wait()
 
     # PyTorch 2.15 has other names for some of these.
     all_gather_single = _allgather_base
@@ -313,17 +334,20 @@ class ProcessGroup(dist.ProcessGroup):
     # ---- the end
 
     def shutdown(self) -> None:
-        """Waits for the operations under way, and leaves. For dist.destroy_process_group()."""
+        """Waits for the operations under way, and leaves. For dist.destroy_process_group(). What has failed before, the
+        program has been told."""
         with self.lock:
             if self._closed:
                 return
-            failed = False
             for work in [*self._pending, *self._messages]:
                 try:
                     work.wait()
                 except Error:
-                    failed = True
-            self._leave(1 if failed else 0)
+                    self._failed = True
+            try:
+                self._leave(1 if self._failed else 0)
+            except Error as error:
+                raise raised_as_backend_error(error) from None
 
     def abort(self) -> None:
         """Leaves at once. Operations under way fail on all processes."""
@@ -334,16 +358,18 @@ class ProcessGroup(dist.ProcessGroup):
 
     def _leave(self, code: int) -> None:
         self._closed = True
-        for last in (lambda: self.replica.exit(code), self._run.end):
-            try:
-                last()
-            except Error:
-                if code == 0:
-                    raise
-        self.strategy.destroy()  # what is still under way fails
-        self._pending.clear()
-        self._messages.clear()
-        self._waiter.stop()
+        try:
+            for last in (lambda: self.replica.exit(code), self._run.end):
+                try:
+                    last()
+                except Error:
+                    if code == 0:
+                        raise
+        finally:
+            self.strategy.destroy()  # what is still under way fails
+            self._pending.clear()
+            self._messages.clear()
+            self._waiter.stop()
 
     def _end_with_program(self) -> None:
         """The program has not destroyed the group. If an exception ends it, the others hear which."""
@@ -380,9 +406,11 @@ def _lengths(tensors: Sequence[torch.Tensor], moved: torch.Tensor) -> Any:
     return (c_uint64 * len(tensors))(*(tensor.numel() * each for tensor in tensors))
 
 
-def _limit(timeout: Any) -> Any:
+def _limit(timeout: Any, default: timedelta | None) -> Any:
     """The timeout of one call. PyTorch says "that of the group" by a negative time."""
-    seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else 0
+    if not isinstance(timeout, timedelta) or timeout.total_seconds() <= 0:
+        timeout = default
+    seconds = 0 if timeout is None else timeout.total_seconds()
     if seconds <= 0:
         return None
     return byref(CallOptions(ctypes.sizeof(CallOptions), 0, round(seconds * 1e9), 0, 0, 0, None))

@@ -2,6 +2,7 @@
 """Works of a process group: a collective or message under way, which PyTorch waits for or gets a future of."""
 from __future__ import annotations
 
+import inspect
 import queue
 import threading
 import weakref
@@ -10,6 +11,7 @@ from datetime import timedelta
 from typing import Any, Sequence
 
 import torch
+import torch._dynamo
 import torch.distributed as dist
 
 from .._abi import FOREVER, Status
@@ -23,8 +25,20 @@ class BackendError(Error, dist.DistBackendError):
 
 
 def raised_as_backend_error(error: Error) -> BackendError:
-    return BackendError(error.args[0], error.status, error.reason, error.operation, error.replica, error.native,
+    """PyTorch's programs look for the word "timeout"."""
+    text = error.args[0]
+    if error.status == Status.TIMEOUT and "timeout" not in text.lower():
+        text += ". This is the timeout of the call, or else of the process group"
+    return BackendError(text, error.status, error.reason, error.operation, error.replica, error.native,
                         error.worker)
+
+
+def untraced(kind: Any) -> Any:
+    """Has torch.compile pass over the methods of a class: what they tell the library is no computation."""
+    for name, function in [*vars(kind).items()]:
+        if inspect.isfunction(function) and not name.startswith("__"):
+            setattr(kind, name, torch._dynamo.disable(function))
+    return kind
 
 
 def _nanoseconds(timeout: Any) -> int:
@@ -33,6 +47,7 @@ def _nanoseconds(timeout: Any) -> int:
     return min(FOREVER, round(seconds * 1e9)) if seconds > 0 else FOREVER
 
 
+@untraced
 class Work(dist.Work):
     """One operation. Its tensors are kept until it is over.
 
@@ -55,7 +70,7 @@ class Work(dist.Work):
     def wait(self, timeout: Any = None) -> bool:
         """Returns when the operation is over. Raises BackendError if it failed, or is not over in time."""
         if not self._advance(_lib.mdist_work_wait, _nanoseconds(timeout)):
-            raise BackendError(f"wait: the operation is not done after {timeout}. Wait longer, or look for a process "
+            raise BackendError(f"wait: the operation is not done after the timeout of {timeout}. Wait longer, or look for a process "
                                "that makes other calls", Status.TIMEOUT)
         return True
 
