@@ -231,7 +231,8 @@ void choose_elastic_store(Resolved &resolved, const Config &config, const Enviro
 }
 
 /// Looks for workers that a launcher has started, and that the config doesn't know of since it was not loaded from the
-/// environment: each would train alone. The variables of `mdist launch` are meant for this library, so they are an error.
+/// environment: each would train alone. The variables of `mdist launch` are meant for this library, so they are an
+/// error.
 void look_for_unread(const Environment &environment) {
     if (lower_case(trimmed(environment.get("MDIST_BOOTSTRAP").value_or(""))) == "single") return;
     for (const Launcher &launcher : launchers()) {
@@ -242,10 +243,10 @@ void look_for_unread(const Environment &environment) {
             continue; // variables that say nothing whole
         }
         if (!sighting.found || sighting.found->size < 2) continue;
-        const std::string unread =
-            text(sighting.found->variables, " say that there are ", sighting.found->size,
-                 " workers, but the config was not loaded from the environment. Call mdist_config_load_environment first. "
-                 "If this process is to train alone, set strategy to mirrored, or MDIST_BOOTSTRAP to single");
+        const std::string unread = text(
+            sighting.found->variables, " say that there are ", sighting.found->size,
+            " workers, but the config was not loaded from the environment. Call mdist_config_load_environment first. "
+            "If this process is to train alone, set strategy to mirrored, or MDIST_BOOTSTRAP to single");
         if (launcher.word == std::string_view("env")) throw Failure(MDIST_ERR_CONFIG, unread).reason("unread");
         log_warn(unread);
         return;

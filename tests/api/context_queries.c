@@ -30,6 +30,7 @@ CALL(queries) {
     mdist_error_free(NULL);
     if (mdist_config_key_count() == 0) return MDIST_ERR_INTERNAL;
     mdist_fail_because(NULL);
+    mdist_fail_with(0);
     if (mdist_group_size(NULL) != 0 || mdist_group_position(NULL, 0) != MDIST_NONE) return MDIST_ERR_INTERNAL;
     const int good = mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 &&
                      mdist_dtype_size(MDIST_FLOAT64) == 8 && strcmp(mdist_dtype_name(MDIST_INT8), "int8") == 0 &&
@@ -88,6 +89,7 @@ static const Entry entries[] = {
     QUERY(error_free),
     QUERY(config_key_count),
     QUERY(fail_because),
+    QUERY(fail_with),
     QUERY(config_destroy),
     QUERY(cluster_destroy),
     QUERY(strategy_destroy),

@@ -346,6 +346,7 @@ static void run_alone(Job *job) {
     snprintf(devices, sizeof devices, "cpu*%u", job->replicas);
     GIVES(MDIST_OK, mdist_config_create(&config, &error));
     GIVES(MDIST_OK, mdist_config_set(config, "devices", devices, &error));
+    GIVES(MDIST_OK, mdist_config_set(config, "strategy", "mirrored", &error)); // though there are other workers
     GIVES(MDIST_OK, mdist_strategy_create(config, &strategy, &error));
     run_job(strategy, job);
     mdist_strategy_destroy(strategy);

@@ -50,8 +50,7 @@ class Link {
     /// Sends one message or two to `peer` (the second is left out if its data is nullptr) without a wait: if nothing
     /// posted before is unsent, and there is room for both. Then their memory is free at once. Otherwise returns false,
     /// and has done nothing.
-    virtual bool send_now(uint32_t /*peer*/, uint64_t /*tag*/, const Message & /*first*/,
-                          const Message & /*second*/) {
+    virtual bool send_now(uint32_t /*peer*/, uint64_t /*tag*/, const Message & /*first*/, const Message & /*second*/) {
         return false;
     }
     /// Receives without a wait, if nothing is posted and the whole message is there. Otherwise returns false.
@@ -61,8 +60,8 @@ class Link {
 
     /// So many bytes of a long message are progress.
     static constexpr std::size_t kChunk = std::size_t{1} << 20;
-    /// Counts the progress with a peer, in both directions: whole messages, and whole chunks of long ones. Any thread may
-    /// ask. A link that nobody waits for with a limit need not count.
+    /// Counts the progress with a peer, in both directions: whole messages, and whole chunks of long ones. Any thread
+    /// may ask. A link that nobody waits for with a limit need not count.
     virtual uint64_t moved(uint32_t /*peer*/) const { return 0; }
 
     /// Moves what can be moved now. Throws PEER_LOST, naming the peer as worker, if operations wait for a peer that is

@@ -104,7 +104,7 @@ class ShmLink final : public Link, public Pollable {
     std::shared_ptr<ShmBell> bell_;
     std::atomic<bool> interrupted_{false};
     std::atomic<bool> closed_{false};
-    mutable std::mutex mutex_; // guards the streams: others post while one thread moves, and close() may come at any time
+    mutable std::mutex mutex_; // guards the streams: others post while one thread moves, and may close at any time
     std::vector<std::unique_ptr<ShmStream>> by_rank_; // nullptr: does not share memory
     std::vector<ShmStream *> streams_;                // the others
     // Only the thread that uses the link uses these:

@@ -183,9 +183,9 @@ class Group {
         if (state_.load(std::memory_order_acquire) != kReady) throw ended(false);
     }
     bool ready() const { return state_.load(std::memory_order_acquire) == kReady; }
-    /// What a party gets that waits when the group ends, or that comes later. A loss that ended all collectives is told as
-    /// it is, so that it does not matter whether it was known before a call. For those who come later, any other cause is
-    /// ABORTED.
+    /// What a party gets that waits when the group ends, or that comes later. A loss that ended all collectives is told
+    /// as it is, so that it does not matter whether it was known before a call. For those who come later, any other
+    /// cause is ABORTED.
     Failure ended(bool waiting) const noexcept;
     /// Throws the cause as a party that waits gets it, unless the group is READY.
     void require_ready_while_waiting() const {

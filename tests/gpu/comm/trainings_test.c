@@ -40,7 +40,8 @@ static mdist_strategy_t *strategy_on(const Plan *plan, const char *devices, cons
     mdist_error_t *why = NULL;
     mdist_config_t *config = NULL;
     GIVES(MDIST_OK, mdist_config_create(&config, &error));
-    if (in_job) GIVES(MDIST_OK, mdist_config_load_environment(config, &error));
+    GIVES(MDIST_OK, in_job ? mdist_config_load_environment(config, &error)
+                           : mdist_config_set(config, "strategy", "mirrored", &error));
     GIVES(MDIST_OK, mdist_config_set(config, "devices", devices, &error));
     GIVES(MDIST_OK, mdist_config_set(config, "communication.implementation", implementation, &error));
     GIVES(MDIST_OK, mdist_config_set(config, "gpu.blocking", plan->blocking ? "true" : "false", &error));

@@ -16,6 +16,7 @@ static mdist_strategy_t *make(mdist_status_t wanted, const char *implementation,
     GIVES(MDIST_OK, mdist_config_create(&config, &error));
     if (devices == NULL) GIVES(MDIST_OK, mdist_config_load_environment(config, &error));
     if (devices != NULL) GIVES(MDIST_OK, mdist_config_set(config, "devices", devices, &error));
+    if (devices != NULL) GIVES(MDIST_OK, mdist_config_set(config, "strategy", "mirrored", &error));
     GIVES(MDIST_OK, mdist_config_set(config, "communication.implementation", implementation, &error));
     GIVES(MDIST_OK, mdist_config_set(config, "communication.timeout", "60s", &error));
     GIVES(MDIST_OK, mdist_config_set(config, "gpu.blocking", "true", &error));
