@@ -56,8 +56,8 @@ typedef enum mdist_implementation {
  *
  * @p timeout_ns limits the time without progress of the workers that the call waits for. A worker makes progress when
  * the first message of its call comes, and then with each whole message or whole 1 MiB of a longer one; fewer bytes do
- * not count. So a call may take many times its limit while bytes move, and a connection that needs longer than the limit
- * for 1 MiB fails. Among the replicas of one process, and in NCCL, the limit is for the whole wait.
+ * not count. So a call may take many times its limit while bytes move, and a connection that needs longer than the
+ * limit for 1 MiB fails. Among the replicas of one process, and in NCCL, the limit is for the whole wait.
  *
  * Packs cut a reduction of many buffers or values into several operations, one after another.
  * - A pack takes buffers of one dtype, in the order of the call, until it is larger than @p bytes_per_pack.

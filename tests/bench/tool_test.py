@@ -161,7 +161,7 @@ class Keys(unittest.TestCase):
     def test_people_read_what_a_key_takes(self):
         text = mdist("keys").stdout
         self.assertIn("communication.timeout (MDIST_COMMUNICATION_TIMEOUT)\n"
-                      "    How long a collective may wait for others.\n"
+                      "    How long a call may wait for others without any progress of theirs.\n"
                       "    Takes: duration. Default: 600s.\n", text)
         self.assertIn("    Takes: threads, caller. Default: threads.\n", text)
         self.assertIn("    Takes: count. Default: none.\n", text)

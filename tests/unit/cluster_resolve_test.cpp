@@ -123,9 +123,10 @@ void mirrored_looks_at_nothing(void **) {
 }
 
 void a_config_of_its_own_does_not_look_at_the_environment(void **) {
-    FakeEnvironment environment(
+    const FakeEnvironment environment(
         {{"TF_CONFIG", kTfConfig}, {"MDIST_RANK", "0"}, {"MDIST_SIZE", "2"}, {"MDIST_STORE", "x:1"}});
-    assert_true(resolve(Config(), environment).kind == Kind::kLocal);
+    assert_true(resolve(Config(), FakeEnvironment({{"TF_CONFIG", kTfConfig}, {"MDIST_STORE", "x:1"}})).kind ==
+                Kind::kLocal);
     Resolved resolved = resolve(plain_config(kTwoWorkers), environment);
     assert_int_equal(resolved.rank, 1); // by its address
     assert_text(resolved.store, "10.0.0.1:4400");
@@ -250,12 +251,14 @@ void workers_that_a_config_does_not_know_of_are_an_error(void **) {
     assert_says(outcome, "strategy to mirrored, or MDIST_BOOTSTRAP to single");
 
     assert_int_equal(plain("strategy: mirrored", launched).status, MDIST_OK);
-    assert_int_equal(plain("", {{"MDIST_BOOTSTRAP", "single"}, {"MDIST_RANK", "1"}, {"MDIST_SIZE", "2"}}).status, MDIST_OK);
+    assert_int_equal(plain("", {{"MDIST_BOOTSTRAP", "single"}, {"MDIST_RANK", "1"}, {"MDIST_SIZE", "2"}}).status,
+                     MDIST_OK);
     assert_int_equal(plain("", {{"MDIST_RANK", "0"}, {"MDIST_SIZE", "1"}}).status, MDIST_OK);
     assert_int_equal(plain(std::string(kTwoWorkers) + "task: {type: worker, index: 0}\n", launched).status, MDIST_OK);
     // What another launcher says may be meant for somebody else.
-    const Resolved alone = resolve(plain_config(""), FakeEnvironment({{"RANK", "1"}, {"WORLD_SIZE", "2"},
-                                                                      {"MASTER_ADDR", "h"}, {"MASTER_PORT", "1"}}));
+    const Resolved alone =
+        resolve(plain_config(""),
+                FakeEnvironment({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "h"}, {"MASTER_PORT", "1"}}));
     assert_true(alone.kind == Kind::kLocal);
 }
 

@@ -71,7 +71,7 @@ class Checkpoints(WithStrategy):
             struct.pack("<Q", len(header)) + header + weights.tobytes())
         variable = self.strategy.variable("w", floats(0, 0, 0))
         checkpoint = mdist.Checkpoint(self.strategy, self.folder, [variable])
-        self.assertEqual((checkpoint.restore(), checkpoint.restore(12)), (None, 12))  # no list names it as the latest
+        self.assertEqual((checkpoint.restore(), checkpoint.restore(12)), (12, 12))  # the latest, though no list names it
         self.assertEqual((variable.numpy(1).tolist(), checkpoint["author"]), ([5, 6, 7], "somebody"))
 
     def test_the_latest_and_those_that_are_kept(self):
