@@ -44,7 +44,10 @@ uint64_t Mail::deadline(const Post &post) const {
     uint64_t since_ns = post.posted_ns;
     if (post.met.load(std::memory_order_acquire)) {
         const uint64_t moved = carrier_->link().moved(spans_.worker_of(post.other()));
-        if (post.moved.exchange(moved) != moved) post.moved_ns.store(monotonic_clock().now_ns());
+        if (post.moved.load() != moved) {
+            post.moved_ns.store(monotonic_clock().now_ns()); // first: whoever sees the progress sees its time
+            post.moved.store(moved);
+        }
         since_ns = post.moved_ns.load();
     }
     return post.timeout_ns > kNoDeadline - since_ns ? kNoDeadline : since_ns + post.timeout_ns;
