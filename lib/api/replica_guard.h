@@ -11,35 +11,55 @@
 
 #include <mdist/strategy.h>
 
+#include <cstddef>
+
 namespace mdist {
 
-/// Keeps the failure's message in case the step fails, too. If `together`, releases replicas that wait in the same
-/// call.
-void note_failure(Replica &replica, const char *function, const Failure &failure, bool together) noexcept;
+/// What the other replicas do while one makes a call.
+enum class Others {
+    kGoOn,
+    kMayWait,     // some may wait for this one
+    kCallTheSame, // all make the same call
+};
+inline Others others_if(bool together) {
+    return together ? Others::kCallTheSame : Others::kGoOn;
+}
+/// For a collective, which may be one of a group.
+inline Others others_in(const mdist_call_options_t *options) {
+    constexpr size_t kEnd = offsetof(mdist_call_options_t, group) + sizeof(options->group);
+    const bool in_group = options != nullptr && options->struct_size >= kEnd && options->group != nullptr;
+    return in_group ? Others::kMayWait : Others::kCallTheSame;
+}
+
+/// Keeps the failure's message in case the step fails, too. If others may wait for this replica, fails the step for all.
+/// Among several workers that ends the job, unless all replicas refuse the same call: a replica that has not met the
+/// others in this call, so that Group::waits_of() is still `waits`, meets them now.
+void note_failure(Replica &replica, const char *function, const Failure &failure, Others others,
+                  uint64_t waits) noexcept;
 
 /// Runs `body()`, and notes what it throws.
 template <class Body>
-void note_failures(Replica &replica, const char *function, bool together, Body &&body) {
+void note_failures(Replica &replica, const char *function, Others others, Body &&body) {
+    const uint64_t waits = replica.job().group().waits_of(replica.local_index());
     try {
         body();
     } catch (const Failure &failure) {
-        note_failure(replica, function, failure, together);
+        note_failure(replica, function, failure, others, waits);
         throw;
     } catch (const std::exception &) { // out of memory, or a size beyond what can exist
-        note_failure(replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"), together);
+        note_failure(replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"), others, waits);
         throw;
     }
 }
 
-/// For functions that take a replica: checks replica context, and runs `body(Replica &)`. `together`: other replicas
-/// may be waiting for this one in the same call.
+/// For functions that take a replica: checks replica context, and runs `body(Replica &)`.
 template <class Body>
-mdist_status_t replica_guard(const char *function, mdist_replica_t *handle, bool together, mdist_error_t **error,
+mdist_status_t replica_guard(const char *function, mdist_replica_t *handle, Others others, mdist_error_t **error,
                              Body &&body) {
     return guard(function, error, [&] {
         const auto replica = pin(handle);
         const ReplicaUse use(*replica, function);
-        note_failures(*replica, function, together, [&] { body(*replica); });
+        note_failures(*replica, function, others, [&] { body(*replica); });
     });
 }
 
@@ -56,6 +76,9 @@ mdist_status_t strategy_guard(const char *function, mdist_strategy_t *handle, co
 
 /// Ends the job's collectives on all workers, if there are several.
 void tell_workers(Job &job, const char *function, const Failure &failure) noexcept;
+/// The same for a call that all workers make, and before which this worker had entered `entered` operations with them.
+/// If it has entered none since, it has refused the call. If all others refuse it, too, the job goes on.
+void tell_workers(Job &job, const char *function, const Failure &failure, uint64_t entered) noexcept;
 
 /// The same for calls that all workers make together. The others wait, so they are told of every failure here, even of
 /// an error in this worker's own arguments. `body(Strategy &, bool &others_wait)` can say that the others do not wait.
@@ -64,16 +87,17 @@ mdist_status_t shared_call_guard(const char *function, mdist_strategy_t *handle,
                                  mdist_error_t **error, Body &&body) {
     return strategy_guard(function, handle, instead, error, [&](Strategy &strategy) {
         bool others_wait = true;
+        const uint64_t entered = strategy.operations_entered();
         try {
             if constexpr (std::is_invocable_v<Body, Strategy &, bool &>)
                 body(strategy, others_wait);
             else
                 body(strategy);
         } catch (const Failure &failure) {
-            if (others_wait) tell_workers(strategy, function, failure);
+            if (others_wait) tell_workers(strategy, function, failure, entered);
             throw;
         } catch (const std::exception &) {
-            if (others_wait) tell_workers(strategy, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            if (others_wait) tell_workers(strategy, function, out_of_memory(), entered);
             throw;
         }
     });

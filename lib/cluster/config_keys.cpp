@@ -42,6 +42,7 @@ constexpr ConfigKey kTable[] = {
      "What moves bytes between replicas and workers."},
     {"communication.timeout", kDuration, "600s", "", 0,
      "How long a call may wait for others without any progress of theirs."},
+    {"communication.call_timeout", kDuration, "", "", 0, "How long a call may take, with progress or without; no limit, if not set."},
     {"communication.join_timeout", kDuration, "300s", "", 0, "How long the start may wait for all workers."},
     {"communication.heartbeat_timeout", kDuration, "10s", "", 0,
      "How long a worker may be silent before it counts as lost."},

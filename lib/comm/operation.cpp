@@ -113,7 +113,7 @@ bool Operation::try_advance(Share share) {
     if (!working_) {
         if (!group_.met(arrival_)) {
             const uint64_t waited = monotonic_clock().now_ns() - posted_ns_;
-            if (waited >= timeout_ns_ && group_.withdraw(arrival_)) group_.throw_late(party_, call_, waited);
+            if (waited >= meeting_limit() && group_.withdraw(arrival_)) group_.throw_late(party_, call_, waited);
             if (posted_ns_ + waited >= long_wait_.next_ns())
                 long_wait_.look([this] { return group_.waiting(party_, call_, arrival_); });
             return false;
@@ -164,8 +164,7 @@ bool Operation::news() const {
 
 uint64_t Operation::deadline() const {
     if (met()) return kNoDeadline;
-    const uint64_t late = timeout_ns_ > kNoDeadline - posted_ns_ ? kNoDeadline : posted_ns_ + timeout_ns_;
-    return std::min(late, long_wait_.next_ns());
+    return std::min(posted_ns_ + std::min(meeting_limit(), kNoDeadline - posted_ns_), long_wait_.next_ns());
 }
 
 void Operation::end(const Failure &failure) noexcept {

@@ -14,6 +14,7 @@
 #include "comm/local/reduce.h"
 #include "util/alarm.h"
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -95,6 +96,7 @@ class Operation {
     bool advance(Share share) noexcept;
     bool try_advance(Share share);
     bool takes(Share share) const;
+    uint64_t meeting_limit() const { return std::min(timeout_ns_, group_.call_timeout()); }
     uint64_t work();
     bool finished() const;
     void set_over() noexcept;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -128,6 +129,53 @@ static void slow_bytes(void) {
     mdist_strategy_destroy(strategy);
 }
 
+// --- a whole call
+
+static mdist_strategy_t *waiting;
+
+/// The victim never comes. communication.timeout is long, so only the limit of a whole call can end the others' calls.
+static int32_t endless_step(mdist_replica_t *replica, void *user_data) {
+    const char *const way = user_data;
+    mdist_error_t *error = NULL;
+    mdist_status_t status;
+    float number = 0;
+    const mdist_buffer_t buffer = buffer_of(&number, MDIST_FLOAT32, 1);
+    if (strcmp(way, "message") == 0) {
+        status = mdist_receive(replica, first_replica_of[victim], 1, &buffer, NULL, &error);
+    } else if (strcmp(way, "started") == 0) {
+        mdist_work_t *work = NULL;
+        int32_t done = 0;
+        REQUIRE(mdist_barrier_start(replica, &work, NULL, NULL) == MDIST_OK);
+        status = mdist_work_wait(work, MDIST_FOREVER, &done, &error);
+        mdist_work_destroy(work);
+    } else if (strcmp(way, "mate") == 0 && mdist_replica_local_index(replica) != 0) {
+        while (mdist_strategy_check_health(waiting, NULL) == MDIST_OK) sched_yield();
+        return 0;
+    } else {
+        status = mdist_barrier(replica, NULL, &error);
+    }
+    REQUIRE(status == MDIST_ERR_TIMEOUT || (status == MDIST_ERR_ABORTED && strcmp(way, "barrier") != 0));
+    if (strcmp(way, "barrier") == 0) {
+        REQUIRE(strstr(mdist_error_message(error), "communication.call_timeout") != NULL);
+        REQUIRE(mdist_error_worker(error) == victim);
+    }
+    mdist_error_free(error);
+    return 1;
+}
+
+static void endless_call(void) {
+    waiting = join();
+    if (rank == victim) {
+        outlive_others();
+        return;
+    }
+    mdist_error_t *error = NULL;
+    char *const way = getenv("TEST_WAY");
+    REQUIRE(mdist_run(waiting, endless_step, way, NULL, 0, NULL, 0, NULL, &error) == MDIST_ERR_TIMEOUT);
+    mdist_error_free(error);
+    mdist_strategy_destroy(waiting);
+}
+
 // --- the tests
 
 #define SOON "MDIST_LOG_WAIT_AFTER=50ms"
@@ -187,12 +235,29 @@ static void a_call_may_take_many_times_its_limit_while_bytes_move(void **unused)
     }
 }
 
+static void a_call_may_have_a_limit_of_its_own(void **unused) {
+    (void)unused;
+    static const char *const ways[] = {"barrier", "started", "message", "mate"};
+    for (int i = 0; i < 4; ++i) {
+        char way[64];
+        snprintf(way, sizeof way, "TEST_WAY=%s", ways[i]);
+        const char *const environment[] = {way, NULL};
+        const Workers job = {.scenario = "endless_call",
+                             .count = 2,
+                             .devices = i == 3 ? "cpu*2" : "cpu*1",
+                             .environment = environment,
+                             .victim = 1};
+        assert_int_equal(run_workers_in_time(&job, "MDIST_COMMUNICATION_CALL_TIMEOUT"), 0);
+    }
+}
+
 static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_that_comes_late_to_a_collective_is_named),
         cmocka_unit_test(a_worker_that_comes_late_to_the_job_is_named),
         cmocka_unit_test(a_store_that_cannot_be_reached_is_named),
         cmocka_unit_test(a_call_may_take_many_times_its_limit_while_bytes_move),
+        cmocka_unit_test(a_call_may_have_a_limit_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
@@ -203,6 +268,7 @@ int main(int argument_count, char **arguments) {
         {"late_in_joining", late_in_joining},
         {"no_store", no_store},
         {"slow_bytes", slow_bytes},
+        {"endless_call", endless_call},
     };
     return multi_main(argument_count, arguments, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
 }

@@ -2,10 +2,12 @@
 #include "comm/call/call.h"
 
 #include "util/dtype.h"
+#include "util/fnv.h"
 #include "util/order.h"
 #include "util/text.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace mdist {
 namespace {
@@ -50,6 +52,16 @@ std::string call_text(const Call &call) {
         out += text(i == 0 ? ": " : ", ", buffer_text(call.inputs[i]));
     if (call.inputs != nullptr && call.buffer_count > kShown) out += ", ...";
     return out + ")";
+}
+
+Call refusal_of(const char *function, const Failure &failure) {
+    constexpr std::string_view kPrefix = "mdist_";
+    Call call;
+    call.kind = &kRefusedFunction;
+    call.subject = fnv1a(function);
+    call.subject_text = std::string_view(function).starts_with(kPrefix) ? function + kPrefix.size() : function;
+    call.refusal = &failure;
+    return call;
 }
 
 bool same_call(const Call &a, const Call &b) {

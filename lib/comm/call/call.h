@@ -17,9 +17,12 @@
 namespace mdist {
 
 class Event;
+class Failure;
 
 /// The function of a default-constructed call.
 inline const CallFunction kUnnamedFunction("a call", Pattern::kMeet);
+/// The function of a refusal (refusal_of).
+inline const CallFunction kRefusedFunction("refused call", Pattern::kMeet);
 
 /// The op of a call that has an operator of the program, in which the API replaces the number that the program has.
 inline constexpr int32_t kOperator = static_cast<int32_t>(reduce::Op::kOperator);
@@ -53,6 +56,8 @@ struct Call {
     /// party's outputs.
     void (*apply)(int32_t dtype, int32_t how, void *to, const void *from, std::size_t elements) = nullptr;
     int32_t how = 0;
+    /// Why this replica does not make the call that it stands for: the call is a refusal.
+    const Failure *refusal = nullptr;
     /// In a group of replicas: their ids, by position. nullptr: all replicas of the job meet, and id and position are
     /// the same.
     const uint32_t *ids = nullptr;
@@ -78,6 +83,10 @@ inline reduce::Operation operation_of(const Call &call, int32_t dtype, uint64_t 
 const char *op_name(int32_t op);
 /// "mdist_all_reduce(SUM, 2 buffers: float32 x 100, int64 x 1)"
 std::string call_text(const Call &call);
+
+/// What a replica posts in place of a call of `function` that it refuses. Replicas that all refuse it can meet, and go on
+/// as if there had been no call. If others make a call, `failure` is what ends it for all. The call borrows both.
+Call refusal_of(const char *function, const Failure &failure);
 
 /// Whether two calls can meet. Lengths that may differ (all_gather's inputs) are not compared.
 bool same_call(const Call &a, const Call &b);

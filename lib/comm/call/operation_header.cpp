@@ -66,6 +66,10 @@ OperationHeader OperationHeader::of(const Call &call, uint64_t sequence, uint64_
     return header;
 }
 
+bool OperationHeader::refuses() const {
+    return function == kRefusedFunction.hash();
+}
+
 const char *OperationHeader::name() const {
     return function_of(*this)->name();
 }
@@ -98,7 +102,7 @@ void check_same(const OperationHeader &mine, uint32_t self, const OperationHeade
                                            theirs.text(), hidden_difference(mine, theirs)))
         .operation(mine.name())
         .worker(worker)
-        .reason("different_calls");
+        .reason(theirs.refuses() ? kRefusedCall : "different_calls");
 }
 
 } // namespace mdist

@@ -32,12 +32,17 @@ struct OperationHeader {
     /// Makes the header of a call. A payload too long for the field is given as UINT32_MAX bytes, more than any worker
     /// accepts.
     static OperationHeader of(const Call &call, uint64_t sequence, uint64_t payload_bytes);
+    /// Whether the worker has refused the call (refusal_of).
+    bool refuses() const;
     /// "mdist_all_reduce"; "?" if this process has no such function.
     const char *name() const;
     /// "mdist_all_reduce(SUM, 2 buffers: float32 x 100, ...)"
     std::string text() const;
 };
 static_assert(sizeof(OperationHeader) == 64);
+
+/// The reason of a MISMATCH with a worker that has refused its call. That worker tells all why.
+inline constexpr const char *kRefusedCall = "refused_call";
 
 /// Throws MISMATCH, naming both workers, unless `theirs` is the same operation as `mine`; DATA_LOSS if it is no header.
 void check_same(const OperationHeader &mine, uint32_t self, const OperationHeader &theirs, uint32_t worker);

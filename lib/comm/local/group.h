@@ -18,7 +18,8 @@
 // finish().
 //
 // In a job of several workers (join_job()) every release is a fail, and whatever ends the group ends the job. The other
-// workers may already have moved on from the operation that this worker is in.
+// workers may already have moved on from the operation that this worker is in. There is one exception: if the last call
+// was one that all replicas of the job refused alike (refusal_of), all workers are still at the same place.
 //
 // Some of the parties may also meet in an inner group (join_outer()), with a sequence of meetings of its own. What ends
 // the outer group or an inner one ends all of them, and a step that begins afterwards begins with all of them reset. A
@@ -54,10 +55,13 @@ class Group {
 
     uint32_t parties() const { return parties_; }
 
-    /// Says that the job has other workers. `end_job` is told, once, what ends all collectives; it must not throw.
+    /// Says that the job has other workers. `end_job` is told, once, what ends all collectives. `all_refused` says
+    /// whether all replicas of the job have refused the last call. Both must not throw.
     /// Party 0 is replica `first_replica_id` of the job. Call before anybody meets.
-    void join_job(std::function<void(const Failure &)> end_job, uint32_t first_replica_id) {
+    void join_job(std::function<void(const Failure &)> end_job, std::function<bool()> all_refused,
+                  uint32_t first_replica_id) {
         end_job_ = std::move(end_job);
+        all_refused_ = std::move(all_refused);
         first_id_ = first_replica_id;
         has_workers_ = true;
     }
@@ -87,9 +91,16 @@ class Group {
     uint64_t timeout() const { return outer_ != nullptr ? outer_->timeout() : timeout_ns_; }
     void set_timeout(uint64_t timeout_ns) { timeout_ns_ = timeout_ns; }
 
+    /// How long a meeting may take at most, and then each operation that it leads to (`communication.call_timeout`).
+    uint64_t call_timeout() const { return outer_ != nullptr ? outer_->call_timeout() : call_timeout_ns_; }
+    void set_call_timeout(uint64_t timeout_ns) { call_timeout_ns_ = timeout_ns; }
+
     /// Posts `call` and returns when every party has posted the same call. Otherwise throws, the same on every party.
     /// `timeout_ns` 0 means the group's own limit. The call must stay valid until finish(), or until this throws.
     void meet(uint32_t party, const Call &call, uint64_t timeout_ns);
+
+    /// How often the party has called meet().
+    uint64_t waits_of(uint32_t party) const { return slots_[party].waits; }
 
     /// The result of the first half of meet(), which does not wait; the second half needs it.
     struct Arrival {
@@ -230,6 +241,7 @@ class Group {
         std::atomic<uint64_t> entered_run{0};
         std::atomic<uint64_t> departed_run{0};
         std::atomic<CallKind> last_kind{&kUnnamedFunction};
+        uint64_t waits = 0; // calls of meet(); only for the party
         /// The last meeting in which somebody claimed the piece of this number.
         std::atomic<uint64_t> claimed{0};
         /// The others read these in every call, so they are written only when they change. Usually they do not.
@@ -285,7 +297,8 @@ class Group {
 
     const uint32_t parties_;
     std::function<void(const Failure &)> end_job_; // empty: this worker is the whole job
-    std::function<void()> when_ended_;             // may be empty
+    std::function<bool()> all_refused_;
+    std::function<void()> when_ended_; // may be empty
     uint32_t first_id_ = 0;                        // of party 0, for messages
     bool has_workers_ = false;                     // workers meet, too
     std::function<void()> wake_leader_;            // of an inner group
@@ -295,6 +308,7 @@ class Group {
     uint32_t reducer_ = kEveryParty;
     const Patience patience_;
     uint64_t timeout_ns_;
+    uint64_t call_timeout_ns_ = kNoDeadline;
     std::unique_ptr<Slot[]> slots_;
 
     // Written by parties when they arrive, on one cache line. Waiting parties do not look at it.

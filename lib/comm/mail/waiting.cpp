@@ -39,7 +39,8 @@ bool Mail::result(const Post &post) const {
     return true;
 }
 
-/// The limit runs from the call; once the other side has come, from the last progress that somebody saw.
+/// The limit runs from the call; once the other side has come, from the last progress that somebody saw. That of the
+/// whole call always runs from the call.
 uint64_t Mail::deadline(const Post &post) const {
     uint64_t since_ns = post.posted_ns;
     if (post.met.load(std::memory_order_acquire)) {
@@ -50,7 +51,8 @@ uint64_t Mail::deadline(const Post &post) const {
         }
         since_ns = post.moved_ns.load();
     }
-    return post.timeout_ns > kNoDeadline - since_ns ? kNoDeadline : since_ns + post.timeout_ns;
+    const auto after = [](uint64_t begin, uint64_t limit) { return begin + std::min(limit, kNoDeadline - begin); };
+    return std::min(after(since_ns, post.timeout_ns), after(post.posted_ns, group_.call_timeout()));
 }
 
 void Mail::end_with_group(Post &post) {

@@ -9,7 +9,12 @@
 namespace mdist {
 
 WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, std::size_t payload_bytes, uint64_t timeout_ns)
-    : workers_(workers), timeout_ns_(timeout_ns), header_(OperationHeader::of(call, workers.enter(), payload_bytes)) {}
+    : workers_(workers),
+      timeout_ns_(timeout_ns),
+      ends_ns_(workers.call_timeout() == kNoDeadline ? kNoDeadline
+                                                     : monotonic_clock().now_ns() + workers.call_timeout()),
+      refusal_(call.refusal),
+      header_(OperationHeader::of(call, workers.enter(), payload_bytes)) {}
 
 WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, uint64_t timeout_ns)
     : WorkerOperation(workers, call, 0, timeout_ns) {
@@ -79,9 +84,25 @@ void WorkerOperation::attempt(FunctionRef<void()> body) {
         body();
     } catch (const Failure &failure) {
         if (failure.status() == MDIST_ERR_PEER_LOST) workers_.await_cause();
+        if (failure.reason() == kRefusedCall) await_refusal();
         fail(failure);
     } catch (const std::exception &) {
         fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    }
+}
+
+/// Waits until the worker that has refused its call has told why, for a few seconds at most. It finds out that others call
+/// from what this worker sends them, so that must still go out.
+void WorkerOperation::await_refusal() {
+    constexpr uint64_t kGraceNs = 5'000'000'000, kSliceNs = 20'000'000;
+    const uint64_t end_ns = monotonic_clock().now_ns() + kGraceNs;
+    try {
+        while (!workers_.membership().failed() && monotonic_clock().now_ns() < end_ns) {
+            link().progress();
+            link().wait(kSliceNs);
+        }
+    } catch (const Failure &) {
+        workers_.await_cause(); // a worker has closed its links
     }
 }
 
@@ -109,8 +130,10 @@ void WorkerOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
     });
 }
 
-/// Throws the job's first cause, which may differ from `cause`.
-void WorkerOperation::fail(const Failure &cause) {
+/// Throws the job's first cause, which may differ from `cause`. A call that this worker has refused fails for that
+/// reason, whatever the others called.
+void WorkerOperation::fail(const Failure &found) {
+    const Failure &cause = refusal_ != nullptr ? *refusal_ : found;
     workers_.fail(workers_.layout() == nullptr ? cause : Failure(cause).about(workers_.label()));
     link().close();
     throw workers_.membership().failure().value_or(cause);
@@ -137,9 +160,12 @@ uint64_t WorkerOperation::check(Wait &wait) const {
         wait.log.begin(wait.begin_ns = now_ns);
     }
     const uint64_t waited_ns = now_ns - wait.begin_ns;
-    if (waited_ns >= timeout_ns_) throw late();
+    if (waited_ns >= timeout_ns_) throw late(waiting(), text(" waited ", waited_text(timeout_ns_), " in "));
+    if (now_ns >= ends_ns_)
+        throw late(waiting(), text(" has been, with progress or without, for ", waited_text(workers_.call_timeout()),
+                                   " (communication.call_timeout) in "));
     if (now_ns >= wait.log.next_ns()) wait.log.look([this] { return waiting(); });
-    return timeout_ns_ - waited_ns;
+    return std::min(timeout_ns_ - waited_ns, ends_ns_ - now_ns);
 }
 
 /// Whether a worker has come to this operation, by what it has told this worker itself: the membership's knowledge is
@@ -184,13 +210,11 @@ WaitText WorkerOperation::waiting() const {
             whom.empty() ? "the others' bytes" : std::move(whom)};
 }
 
-Failure WorkerOperation::late() const {
+Failure WorkerOperation::late(const WaitText &wait, std::string_view words) const {
     uint32_t first = MDIST_NONE;
     for (uint32_t worker = workers_.count(); worker-- > 0;)
         if (!has_come(worker)) first = workers_.rank(worker);
-    const WaitText wait = waiting();
-    return Failure(MDIST_ERR_TIMEOUT,
-                   text(wait.who, " waited ", waited_text(timeout_ns_), " in ", wait.where, " for ", wait.whom))
+    return Failure(MDIST_ERR_TIMEOUT, text(wait.who, words, wait.where, " for ", wait.whom))
         .operation(header_.name())
         .worker(first);
 }

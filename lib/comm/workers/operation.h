@@ -15,6 +15,7 @@
 #include "util/function_ref.h"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace mdist {
@@ -72,7 +73,7 @@ class WorkerOperation {
         drive([&]() -> Schedule & { return schedule.emplace(link(), std::forward<Arguments>(arguments)...); });
     }
     /// Fails because of something that all workers find wrong in the same way.
-    [[noreturn]] void fail(const Failure &cause);
+    [[noreturn]] void fail(const Failure &found);
 
   private:
     WorkerOperation(WorkerGroup &workers, const Call &call, std::size_t payload_bytes, uint64_t timeout_ns);
@@ -88,16 +89,19 @@ class WorkerOperation {
     void come() noexcept;
     void drive(FunctionRef<Schedule &()> begin);
     void attempt(FunctionRef<void()> body);
+    void await_refusal();
     uint64_t check(Wait &wait) const;
     uint64_t moved() const;
     bool has_come(uint32_t worker) const;
     const JoinRounds *rounds() const;
     bool somebody_waits() const;
     WaitText waiting() const;
-    Failure late() const;
+    Failure late(const WaitText &wait, std::string_view words) const;
 
     WorkerGroup &workers_;
     const uint64_t timeout_ns_;
+    const uint64_t ends_ns_; // by communication.call_timeout
+    const Failure *const refusal_; // Call::refusal
     const OperationHeader header_;
     // How this worker tells the others what it calls: at most one of them. None is set if memory is shared.
     std::optional<SmallExchange> messages_;

@@ -17,8 +17,10 @@
 #include "device/memory_source.h"
 #include "membership/membership.h"
 #include "reduce/partials.h"
+#include "util/clock.h"
 #include "util/event_count.h"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -36,6 +38,7 @@ struct WorkerLinks {
     uint32_t per_host = 1;            // ShmMates::per_host()
     /// Memory that other workers can read without a copy; nullptr if there is none.
     std::shared_ptr<MemorySource> memory;
+    uint64_t call_timeout_ns = kNoDeadline; // communication.call_timeout
     std::string chosen;         // for messages: the links in use, with which workers, and why
     std::unique_ptr<Link> mail; // for the messages of replicas (mail/)
 };
@@ -80,6 +83,8 @@ class WorkerGroup {
     /// log2(n) others.
     bool relays() const { return count() >= 4 && !all_share(); }
     const std::string &links() const { return links_.chosen; }
+    /// How long an operation may take at most.
+    uint64_t call_timeout() const { return links_.call_timeout_ns; }
     std::string name(uint32_t worker) const { return membership_->name(rank(worker)); }
 
     Membership &membership() const { return *membership_; }
@@ -114,6 +119,12 @@ class WorkerGroup {
 
     /// Begins an operation and returns its number. Throws why the job has failed.
     uint64_t enter();
+    /// The number of the last operation that this worker has begun.
+    uint64_t entered() const { return sequence_; }
+    /// Says that all workers have refused that operation. Until the next one, all of them are at the same place.
+    void note_refusal() { refused_ = sequence_.load(); }
+    void forget_refusal() { refused_ = 0; }
+    bool all_refused() const { return refused_ != 0 && refused_ == sequence_; }
     /// Waits until the membership knows why the job failed, for a few seconds at most. A closed link says that a peer
     /// is gone, but not why. The peer, or the news of its end, is just reaching the membership.
     void await_cause() const;
@@ -140,7 +151,8 @@ class WorkerGroup {
     const reduce::Cut cut_;
     const uint32_t self_;
     const JoinPlan two_by_two_, at_once_;
-    uint64_t sequence_ = 0;
+    std::atomic<uint64_t> sequence_{0};
+    std::atomic<uint64_t> refused_{0}; // the number of such an operation
     Scratch scratch_;
     std::unordered_map<uint64_t, std::vector<uint64_t>> remembered_pieces_;
     std::unordered_map<uint64_t, Told> remembered_tables_;

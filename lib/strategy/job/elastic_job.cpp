@@ -43,7 +43,7 @@ void Job::join_elastic(const Config &config) {
     spans_ = Spans::even(1, elastic_.replicas);
     // On the CPU, whatever it works on later: a GPU may not have room for the copies of all replicas.
     for (uint32_t i = 0; i < elastic_.replicas; ++i) devices_.push_back(make_cpu_device(static_cast<int32_t>(i)));
-    meeting_ = std::make_shared<MeetingPlace>(local_replica_count(), group().timeout());
+    meeting_ = std::make_shared<MeetingPlace>(local_replica_count(), group().timeout(), group().call_timeout());
     make_team();
     log_info("elastic: this worker is a newcomer");
 }
@@ -74,7 +74,8 @@ void Job::enter_generation(const Generation &next) {
         counts.push_back(member.replicas.last - member.replicas.first);
     std::vector<std::shared_ptr<Device>> devices = elastic_devices_->first(counts[membership->rank()]);
     Spans spans(counts);
-    auto meeting = std::make_shared<MeetingPlace>(counts[membership->rank()], group().timeout()); // or nothing changes
+    auto meeting = std::make_shared<MeetingPlace>(counts[membership->rank()], group().timeout(),
+                                                  group().call_timeout()); // or nothing changes
     {
         const std::lock_guard lock(meeting_mutex_);
         meeting_->executors.let_go(); // works and groups may keep it

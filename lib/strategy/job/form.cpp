@@ -50,9 +50,11 @@ void log_job(const Job &job, const Workers *workers) {
              "; links: ", workers == nullptr ? "none, as there are no other workers" : workers->links());
 }
 
-Job::MeetingPlace::MeetingPlace(uint32_t parties, uint64_t timeout_ns)
+Job::MeetingPlace::MeetingPlace(uint32_t parties, uint64_t timeout_ns, uint64_t call_timeout_ns)
     : group(parties, Patience::for_threads(parties, usable_cpus()), timeout_ns),
-      mail(std::make_unique<Mail>(group, Patience::for_threads(parties, usable_cpus()))) {}
+      mail(std::make_unique<Mail>(group, Patience::for_threads(parties, usable_cpus()))) {
+    group.set_call_timeout(call_timeout_ns);
+}
 
 Job::Job(const Config &config)
     : elastic_(elastic_settings(config)),
@@ -62,10 +64,13 @@ Job::Job(const Config &config)
       packing_(packing_of(config)),
       link_settings_{std::string(config.text("communication.implementation")),
                      config.text("communication.checksum") != "none", config.duration_ns("communication.join_timeout"),
+                     config.is_set("communication.call_timeout") ? config.duration_ns("communication.call_timeout")
+                                                                 : kNoDeadline,
                      !elastic_.on()},
       spans_(Spans::even(1, local_replica_count())) {
     meeting_ = std::make_shared<MeetingPlace>(std::max(local_replica_count(), 1u),
-                                              config.duration_ns("communication.timeout"));
+                                              config.duration_ns("communication.timeout"),
+                                              link_settings_.call_timeout_ns);
     try {
         if (elastic_.on()) {
             join_elastic(config);

@@ -171,11 +171,37 @@ void Job::drop_unused() noexcept {
     std::erase_if(group_workers_, [](const auto &each) { return each.use_count() == 1; });
 }
 
-void Job::fail_workers(const char *function, const Failure &failure) noexcept {
-    if (worker_count() == 1 || group().failed()) return;
+namespace {
+
+Failure told_by(const char *function, const Failure &failure) noexcept {
     Failure told = Failure(failure).about(function);
     if (told.operation().empty()) std::move(told).operation(function);
-    group().fail(told);
+    return told;
+}
+
+} // namespace
+
+void Job::fail_workers(const char *function, const Failure &failure) noexcept {
+    if (worker_count() != 1 && !group().failed()) group().fail(told_by(function, failure));
+}
+
+uint64_t Job::operations_entered() const {
+    return workers_ ? workers_->group().entered() : 0;
+}
+
+void Job::forget_refusal() noexcept {
+    if (workers_) workers_->group().forget_refusal();
+}
+
+bool Job::all_refuse(const char *function, const Failure &failure) noexcept {
+    if (!workers_ || group().failed()) return false;
+    try {
+        const Failure told = told_by(function, failure);
+        workers_->meet(refusal_of(function, told), timeout_or_own(0));
+        return true;
+    } catch (const std::exception &) {
+        return false;
+    }
 }
 
 void Job::abort() noexcept {

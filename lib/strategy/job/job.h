@@ -202,6 +202,14 @@ class Job : public std::enable_shared_from_this<Job> {
     /// Ends the job's collectives on all workers, if there are other workers and the collectives have not ended
     /// already. `function` is the public function that failed.
     void fail_workers(const char *function, const Failure &failure) noexcept;
+    /// How many operations this worker has entered with the others.
+    uint64_t operations_entered() const;
+    /// Meets the other workers in place of a call of `function` that this worker has refused. Returns whether all have
+    /// refused it: the job is then as if there had been no call. Otherwise the job has ended because of `failure`, or
+    /// of another failure that came first. Needs the turn.
+    bool all_refuse(const char *function, const Failure &failure) noexcept;
+    /// From now on the workers may come to different places.
+    void forget_refusal() noexcept;
     void abort() noexcept;
     /// Notified when all collectives have ended, and whenever something changes that is waited for outside of
     /// collectives.
@@ -220,7 +228,7 @@ class Job : public std::enable_shared_from_this<Job> {
 
     /// The place where the local replicas meet. Made anew for each generation.
     struct MeetingPlace {
-        MeetingPlace(uint32_t parties, uint64_t timeout_ns);
+        MeetingPlace(uint32_t parties, uint64_t timeout_ns, uint64_t call_timeout_ns);
         Group group;
         Executors executors{group};
         OperationQueue operations{executors};

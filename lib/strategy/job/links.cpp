@@ -43,6 +43,7 @@ class Links {
           checksums_(settings.checksums),
           lends_memory_(settings.lends_memory && ranks == nullptr), // memory is given out by the job
           timeout_ns_(settings.timeout_ns),
+          call_timeout_ns_(settings.call_timeout_ns),
           spans_(spans),
           ranks_(ranks != nullptr ? *ranks : all_ranks(membership)),
           self_(static_cast<uint32_t>(std::find(ranks_.begin(), ranks_.end(), membership.rank()) - ranks_.begin())),
@@ -65,6 +66,7 @@ class Links {
                 std::move(shared_),
                 per_host_,
                 std::move(memory_),
+                call_timeout_ns_,
                 std::move(chosen),
                 std::move(mail)};
     }
@@ -171,6 +173,7 @@ class Links {
     const bool checksums_;
     const bool lends_memory_;
     const uint64_t timeout_ns_;
+    const uint64_t call_timeout_ns_;
     const Spans &spans_;
     const std::vector<uint32_t> ranks_;
     const uint32_t self_;    // index in ranks_; their number if this worker is not among them

@@ -16,6 +16,7 @@ struct LinkSettings {
     std::string implementation; // communication.implementation
     bool checksums = true;
     uint64_t timeout_ns = 0; // communication.join_timeout
+    uint64_t call_timeout_ns = 0;
     bool lends_memory = true; // variables may lie in memory that workers of this host read; it ends with the links
 };
 

@@ -16,11 +16,15 @@ void release_callback(Group &group, const char *operation, uint32_t replica, int
     }));
 }
 
+Failure with_place(const Failure &failure, const char *operation, uint32_t replica) noexcept {
+    Failure placed = failure;
+    if (placed.operation().empty()) std::move(placed).operation(operation);
+    if (placed.replica() == MDIST_NONE) std::move(placed).replica(replica);
+    return placed;
+}
+
 void release_failure(Group &group, const char *operation, uint32_t replica, const Failure &failure) noexcept {
-    Failure cause = failure;
-    if (cause.operation().empty()) std::move(cause).operation(operation);
-    if (cause.replica() == MDIST_NONE) std::move(cause).replica(replica);
-    group.release(cause);
+    group.release(with_place(failure, operation, replica));
 }
 
 void release_ended(Group &group, uint32_t replica) noexcept {

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call that all replicas refuse leaves the job as it was, whatever the function and the layout. If only some refuse it,
+// each of them gets its own error, and the job ends with that error's words on all others.
+//
+// The model: after any number of refused calls, a sum is what it would be without them.
+#include "multi.h"
+
+#include "random.h"
+
+/// What a misuse needs.
+typedef struct Job {
+    mdist_strategy_t *strategy;
+    mdist_value_t *whole, *scalars, *vectors; // per-replica values: int32[1], float32[] and float32[2]
+    mdist_variable_t *variable;               // "kept"
+} Job;
+
+typedef mdist_status_t (*Misuse)(void *context, mdist_error_t **error);
+typedef struct Case {
+    const char *name; // of the function
+    Misuse call;
+    mdist_status_t wanted;
+} Case;
+
+// --- outside of steps; the context is a Job
+
+static mdist_status_t reduce(Job *job, const mdist_value_t *value, mdist_reduce_op_t op, int32_t axis, size_t axes,
+                             mdist_error_t **error) {
+    mdist_value_t *out = NULL;
+    return mdist_strategy_reduce(job->strategy, op, value, &axis, axes, &out, NULL, error);
+}
+
+static mdist_status_t mean_of_integers(void *context, mdist_error_t **error) {
+    Job *job = context;
+    return reduce(job, job->whole, MDIST_MEAN, 0, 0, error);
+}
+
+static mdist_status_t unknown_operation(void *context, mdist_error_t **error) {
+    Job *job = context;
+    return reduce(job, job->vectors, 77, 0, 0, error);
+}
+
+static mdist_status_t wrong_axis(void *context, mdist_error_t **error) {
+    Job *job = context;
+    return reduce(job, job->vectors, MDIST_SUM, 3, 1, error);
+}
+
+static mdist_status_t mean_of_integers_to(void *context, mdist_error_t **error) {
+    Job *job = context;
+    mdist_value_t *out = NULL;
+    return mdist_strategy_reduce_to(job->strategy, MDIST_MEAN, &job->whole, NULL, 1, &out, NULL, error);
+}
+
+static mdist_status_t unknown_destination(void *context, mdist_error_t **error) {
+    Job *job = context;
+    mdist_value_t *out = NULL;
+    const char *const nowhere = "tpu:7";
+    return mdist_strategy_reduce_to(job->strategy, MDIST_SUM, &job->vectors, &nowhere, 1, &out, NULL, error);
+}
+
+static mdist_status_t gather_of_scalars(void *context, mdist_error_t **error) {
+    Job *job = context;
+    mdist_value_t *out = NULL;
+    return mdist_strategy_gather(job->strategy, job->scalars, 0, &out, NULL, error);
+}
+
+static mdist_status_t gather_along_no_axis(void *context, mdist_error_t **error) {
+    Job *job = context;
+    mdist_value_t *out = NULL;
+    return mdist_strategy_gather(job->strategy, job->vectors, 2, &out, NULL, error);
+}
+
+static mdist_status_t name_used_twice(void *context, mdist_error_t **error) {
+    Job *job = context;
+    float zero = 0;
+    const mdist_tensor_t initial = tensor_of(&zero, MDIST_FLOAT32, 1);
+    mdist_variable_t *again = NULL;
+    return mdist_variable_create(job->strategy, "kept", &initial, &again, NULL, error);
+}
+
+static mdist_status_t group_of_nobody(void *context, mdist_error_t **error) {
+    Job *job = context;
+    const uint32_t ids[] = {1000};
+    mdist_group_t *group = NULL;
+    return mdist_group_create(job->strategy, ids, 1, &group, error);
+}
+
+static mdist_status_t mean_of_integer_buffers(void *context, mdist_error_t **error) {
+    Job *job = context;
+    int32_t numbers[16] = {0};
+    mdist_buffer_t buffers[16];
+    for (int i = 0; i < 16; ++i) buffers[i] = buffer_of(&numbers[i], MDIST_INT32, 1);
+    return mdist_strategy_all_reduce(job->strategy, MDIST_MEAN, buffers, buffers, 1, NULL, error);
+}
+
+static const Case outside[] = {
+    {"mdist_strategy_reduce", mean_of_integers, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_strategy_reduce", unknown_operation, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_strategy_reduce", wrong_axis, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_strategy_reduce_to", mean_of_integers_to, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_strategy_reduce_to", unknown_destination, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_strategy_gather", gather_of_scalars, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_strategy_gather", gather_along_no_axis, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_variable_create", name_used_twice, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_group_create", group_of_nobody, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_strategy_all_reduce", mean_of_integer_buffers, MDIST_ERR_INVALID_ARGUMENT},
+};
+enum { OUTSIDE = sizeof outside / sizeof outside[0] };
+
+// --- in a step; the context is a replica
+
+static mdist_status_t step_mean_of_integers(void *context, mdist_error_t **error) {
+    int32_t number = 1;
+    const mdist_buffer_t buffer = buffer_of(&number, MDIST_INT32, 1);
+    return mdist_all_reduce(context, MDIST_MEAN, &buffer, &buffer, 1, NULL, error);
+}
+
+static mdist_status_t step_wrong_root(void *context, mdist_error_t **error) {
+    float number = 1;
+    const mdist_buffer_t buffer = buffer_of(&number, MDIST_FLOAT32, 1);
+    return mdist_broadcast(context, 1000, &buffer, 1, NULL, error);
+}
+
+static mdist_status_t step_other_types(void *context, mdist_error_t **error) {
+    float numbers[64] = {0};
+    const mdist_buffer_t input = buffer_of(numbers, MDIST_FLOAT32, 1), output = buffer_of(numbers, MDIST_INT32, 1);
+    return mdist_all_gather(context, &input, &output, 1, NULL, error);
+}
+
+static mdist_status_t step_unknown_option(void *context, mdist_error_t **error) {
+    mdist_call_options_t options = {.struct_size = sizeof options, .flags = 5};
+    return mdist_barrier(context, &options, error);
+}
+
+static mdist_status_t step_start_of_mean(void *context, mdist_error_t **error) {
+    int32_t number = 1;
+    const mdist_buffer_t buffer = buffer_of(&number, MDIST_INT32, 1);
+    mdist_work_t *work = NULL;
+    return mdist_all_reduce_start(context, MDIST_MEAN, &buffer, &buffer, 1, &work, NULL, error);
+}
+
+static mdist_status_t step_merge_of_nothing(void *context, mdist_error_t **error) {
+    return mdist_merge_call(context, NULL, NULL, NULL, 0, NULL, 0, NULL, error);
+}
+
+static mdist_status_t step_name_used_twice(void *context, mdist_error_t **error) {
+    float zero = 0;
+    const mdist_tensor_t initial = tensor_of(&zero, MDIST_FLOAT32, 1);
+    mdist_variable_t *again = NULL;
+    return mdist_replica_variable_create(context, "kept", &initial, &again, NULL, error);
+}
+
+static mdist_status_t step_loss_of_a_scalar(void *context, mdist_error_t **error) {
+    float one = 1;
+    uint64_t batch = 0;
+    double loss = 0;
+    mdist_tensor_t scalar = tensor_of(&one, MDIST_FLOAT32, 1);
+    scalar.rank = 0;
+    return mdist_average_loss(context, &scalar, NULL, &batch, &loss, NULL, error);
+}
+
+static const Case in_step[] = {
+    {"mdist_all_reduce", step_mean_of_integers, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_broadcast", step_wrong_root, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_all_gather", step_other_types, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_barrier", step_unknown_option, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_all_reduce_start", step_start_of_mean, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_merge_call", step_merge_of_nothing, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_replica_variable_create", step_name_used_twice, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_average_loss", step_loss_of_a_scalar, MDIST_ERR_INVALID_ARGUMENT},
+};
+enum { IN_STEP = sizeof in_step / sizeof in_step[0] };
+
+// --- a job and what it can do
+
+static int32_t values_step(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    int32_t number = 3;
+    float pair[2] = {1, 2};
+    const mdist_tensor_t whole = tensor_of(&number, MDIST_INT32, 1), vector = tensor_of(pair, MDIST_FLOAT32, 2);
+    mdist_tensor_t scalar = tensor_of(pair, MDIST_FLOAT32, 1);
+    scalar.rank = 0;
+    return mdist_replica_set_result(replica, 0, NULL, &whole, NULL) != MDIST_OK ||
+           mdist_replica_set_result(replica, 1, NULL, &scalar, NULL) != MDIST_OK ||
+           mdist_replica_set_result(replica, 2, NULL, &vector, NULL) != MDIST_OK;
+}
+
+static Job begin(void) {
+    Job job = {.strategy = join()};
+    mdist_value_t *values[3];
+    float zero = 0;
+    const mdist_tensor_t initial = tensor_of(&zero, MDIST_FLOAT32, 1);
+    GIVES(MDIST_OK, mdist_run(job.strategy, values_step, NULL, NULL, 0, values, 3, NULL, &error));
+    GIVES(MDIST_OK, mdist_variable_create(job.strategy, "kept", &initial, &job.variable, NULL, &error));
+    job.whole = values[0], job.scalars = values[1], job.vectors = values[2];
+    return job;
+}
+
+static void end(Job *job) {
+    mdist_value_destroy(job->whole);
+    mdist_value_destroy(job->scalars);
+    mdist_value_destroy(job->vectors);
+    mdist_variable_destroy(job->variable);
+    mdist_strategy_destroy(job->strategy);
+}
+
+static mdist_status_t sum_of_ids(mdist_replica_t *replica) {
+    const uint32_t n = (uint32_t)mdist_replica_count(replica);
+    uint64_t sum = (uint64_t)mdist_replica_id(replica);
+    const mdist_buffer_t buffer = buffer_of(&sum, MDIST_UINT64, 1);
+    const mdist_status_t status = mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL);
+    if (status == MDIST_OK) REQUIRE(sum == (uint64_t)n * (n - 1) / 2);
+    return status;
+}
+
+static int32_t sum_step(mdist_replica_t *replica, void *user_data) {
+    (void)user_data;
+    return sum_of_ids(replica) != MDIST_OK;
+}
+
+static mdist_status_t sum_outside(Job *job, mdist_error_t **error) {
+    mdist_value_t *out = NULL;
+    mdist_tensor_t tensor;
+    const mdist_status_t status = mdist_strategy_reduce(job->strategy, MDIST_SUM, job->whole, NULL, 0, &out, NULL, error);
+    if (status != MDIST_OK) return status;
+    REQUIRE(mdist_value_tensor(out, 0, &tensor, NULL) == MDIST_OK);
+    REQUIRE(*(const int32_t *)tensor.data == 3 * (int32_t)mdist_strategy_replica_count(job->strategy));
+    mdist_value_destroy(out);
+    return MDIST_OK;
+}
+
+static void require_sound(Job *job) {
+    GIVES(MDIST_OK, mdist_strategy_check_health(job->strategy, &error));
+    GIVES(MDIST_OK, sum_outside(job, &error));
+    GIVES(MDIST_OK, mdist_run(job->strategy, sum_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+}
+
+// --- all refuse
+
+/// What a step does: it makes some sums, then a call that is refused, and may hide that.
+typedef struct Plan {
+    const Case *refused;
+    uint32_t sums;
+    int hides;
+} Plan;
+
+/// From the refusal on, the step has failed.
+static int32_t refused_step(mdist_replica_t *replica, void *user_data) {
+    const Plan *plan = user_data;
+    for (uint32_t i = 0; i < plan->sums; ++i) REQUIRE(sum_of_ids(replica) == MDIST_OK);
+    mdist_error_t *error = NULL;
+    const mdist_status_t given = plan->refused->call(replica, &error);
+    if (given != plan->refused->wanted)
+        fprintf(stderr, "%s: %s: %s\n", plan->refused->name, mdist_status_name(given), mdist_error_message(error));
+    REQUIRE(given == plan->refused->wanted && strcmp(mdist_error_operation(error), plan->refused->name) == 0);
+    mdist_error_free(error);
+    REQUIRE(sum_of_ids(replica) == MDIST_ERR_ABORTED);
+    return plan->hides ? 0 : 9;
+}
+
+static void run_refused(Job *job, const Plan *plan) {
+    mdist_error_t *error = NULL;
+    REQUIRE(mdist_run(job->strategy, refused_step, (void *)plan, NULL, 0, NULL, 0, NULL, &error) ==
+            plan->refused->wanted);
+    REQUIRE(strcmp(mdist_error_operation(error), plan->refused->name) == 0);
+    mdist_error_free(error);
+}
+
+static void all_refuse_alike(void) {
+    Job job = begin();
+    uint64_t random = test_seed(7);
+    for (int round = 0; round < 60; ++round) {
+        if (draw_from(&random, 2) == 0) {
+            const Case *each = &outside[draw_from(&random, OUTSIDE)];
+            GIVES(each->wanted, each->call(&job, &error));
+        } else {
+            const Plan plan = {&in_step[draw_from(&random, IN_STEP)], draw_from(&random, 3), draw_from(&random, 2) == 0};
+            run_refused(&job, &plan);
+        }
+        if (draw_from(&random, 3) == 0) require_sound(&job);
+    }
+    require_sound(&job);
+    end(&job);
+}
+
+/// Each once, so that none is left out by chance.
+static void all_refuse_each(void) {
+    Job job = begin();
+    for (int i = 0; i < OUTSIDE; ++i) {
+        GIVES(outside[i].wanted, outside[i].call(&job, &error));
+        require_sound(&job);
+    }
+    for (int i = 0; i < IN_STEP; ++i) {
+        const Plan plan = {&in_step[i], 1, 0};
+        run_refused(&job, &plan);
+        require_sound(&job);
+    }
+    end(&job);
+}
+
+// --- one refuses
+
+static void one_refuses_outside(void) {
+    for (int i = 0; i < OUTSIDE; ++i) {
+        Job job = begin();
+        if (rank == victim) {
+            GIVES(outside[i].wanted, outside[i].call(&job, &error));
+        } else {
+            mdist_error_t *error = NULL;
+            REQUIRE(sum_outside(&job, &error) == MDIST_ERR_ABORTED || mdist_error_status(error) == outside[i].wanted);
+            REQUIRE(strstr(mdist_error_message(error), outside[i].name) != NULL);
+            mdist_error_free(error);
+        }
+        mdist_error_t *error = NULL;
+        REQUIRE(sum_outside(&job, &error) == MDIST_ERR_ABORTED);
+        REQUIRE(strstr(mdist_error_message(error), outside[i].name) != NULL);
+        mdist_error_free(error);
+        end(&job);
+    }
+}
+
+static int32_t one_refused_step(mdist_replica_t *replica, void *user_data) {
+    const Case *each = user_data;
+    const int is_victim = rank == victim && mdist_replica_local_index(replica) == 0;
+    if (!is_victim) return sum_of_ids(replica) == MDIST_OK ? 0 : 1;
+    mdist_error_t *error = NULL;
+    REQUIRE(each->call(replica, &error) == each->wanted);
+    mdist_error_free(error);
+    return 1;
+}
+
+static void one_refuses_in_a_step(void) {
+    for (int i = 0; i < IN_STEP; ++i) {
+        Job job = begin();
+        Case each = in_step[i];
+        mdist_error_t *error = NULL;
+        REQUIRE(mdist_run(job.strategy, one_refused_step, &each, NULL, 0, NULL, 0, NULL, &error) != MDIST_OK);
+        mdist_error_free(error);
+        REQUIRE(sum_outside(&job, &error) == MDIST_ERR_ABORTED);
+        mdist_error_free(error);
+        end(&job);
+    }
+}
+
+// --- the tests
+
+static void check(const char *scenario, uint32_t workers, const char *devices, const char *const *environment) {
+    const Workers job = {
+        .scenario = scenario, .count = workers, .devices = devices, .environment = environment, .victim = workers - 1};
+    if (run_workers(&job) == 0) return;
+    print_error("%s: %u workers with %s\n", scenario, workers, devices);
+    fail();
+}
+
+static const char *const apart[] = {"MDIST_COMMUNICATION_IMPLEMENTATION=tcp", NULL};
+
+static void check_layouts(const char *scenario) {
+    check(scenario, 1, "cpu*2", NULL);
+    check(scenario, 2, "cpu*1", NULL);
+    check(scenario, 2, "cpu*2", apart);
+    check(scenario, 3, "cpu*2", NULL);
+    check(scenario, 5, "cpu*1", apart); // by relays
+}
+
+static void what_all_refuse_leaves_the_job_as_it_was(void **unused) {
+    (void)unused;
+    check_layouts("all_refuse_alike");
+    check_layouts("all_refuse_each");
+}
+
+static void what_one_refuses_ends_the_job_for_its_reason(void **unused) {
+    (void)unused;
+    static const char *const scenarios[] = {"one_refuses_outside", "one_refuses_in_a_step"};
+    for (int i = 0; i < 2; ++i) {
+        check(scenarios[i], 2, "cpu*1", NULL);
+        check(scenarios[i], 2, "cpu*2", apart);
+        check(scenarios[i], 5, "cpu*1", apart);
+    }
+}
+
+static int test_all(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_all_refuse_leaves_the_job_as_it_was),
+        cmocka_unit_test(what_one_refuses_ends_the_job_for_its_reason),
+    };
+    return cmocka_run_group_tests_name("refusals", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv) {
+    static const NamedScenario scenarios[] = {
+        {"all_refuse_alike", all_refuse_alike},
+        {"all_refuse_each", all_refuse_each},
+        {"one_refuses_outside", one_refuses_outside},
+        {"one_refuses_in_a_step", one_refuses_in_a_step},
+    };
+    return multi_main(argc, argv, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
+}
