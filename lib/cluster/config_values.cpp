@@ -62,7 +62,7 @@ void check_host(std::string_view host, std::string_view address) {
     bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
     std::string_view inner = bracketed ? host.substr(1, host.size() - 2) : host;
     if (inner.empty() || inner.size() > 255 || std::any_of(inner.begin(), inner.end(), bad))
-        throw bad_value(text("the address ", in_quotes(address), " has no host; write host:port"));
+        throw bad_value(text("the address ", in_quotes(address), " has no valid host; write host:port"));
     if (!bracketed && inner.find(':') != std::string_view::npos)
         throw bad_value(text("the address ", in_quotes(address), " has several colons; write [IPv6 address]:port"));
 }

@@ -6,8 +6,10 @@
 #include "util/failure.h"
 #include "util/text.h"
 #include "util/thread.h"
+#include "util/utf8.h"
 
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 namespace mdist {
@@ -83,8 +85,8 @@ void StreamThreads::start(const std::shared_ptr<StreamWork> &work, std::size_t c
     while (error == 0 && members_.size() < count) error = start_member();
     if (!members_.empty()) return; // fewer threads than asked for can do the work, too
     work_.reset();
-    throw Failure(MDIST_ERR_RESOURCE, text("cannot start thread \"", name_, "\": pthread_create returned errno ", error,
-                                           "; the process may have too many threads"))
+    throw Failure(MDIST_ERR_RESOURCE,
+                  text("cannot start thread ", in_quotes(name_), ": ", std::generic_category().message(error)))
         .native(error);
 }
 

@@ -3,9 +3,11 @@
 
 #include "util/event_count.h"
 #include "util/failure.h"
+#include "util/text.h"
 
 #include <cerrno>
 #include <ctime>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/timerfd.h>
@@ -28,7 +30,7 @@ void arm(int descriptor, uint64_t at_ns) noexcept {
 
 int checked(int descriptor) {
     if (descriptor < 0)
-        throw Failure(MDIST_ERR_RESOURCE, "the system refused another file descriptor. Check the limit on open files")
+        throw Failure(MDIST_ERR_RESOURCE, text("cannot make a timer: ", std::generic_category().message(errno)))
             .native(errno);
     return descriptor;
 }

@@ -60,7 +60,9 @@ void LongWait::look(Describe describe) noexcept {
 void LongWait::tell_end() noexcept {
     const uint64_t now = monotonic_clock().now_ns();
     try {
-        log_warn(told_->who, " waited ", waited_text(now - std::min(now, begin_ns_)), " in ", told_->where,
+        std::string &where = told_->where;
+        if (where.ends_with(',')) where.pop_back(); // it was there for "for"
+        log_warn(told_->who, " waited ", waited_text(now - std::min(now, begin_ns_)), " in ", where,
                  "; the wait has ended");
     } catch (const std::bad_alloc &) {
         // The warning of the wait remains the last word.

@@ -29,6 +29,12 @@ Place place_of_offset(std::string_view text, std::size_t offset) {
     return place;
 }
 
+/// Whether there is a tab in the blanks at the beginning of a line, counted from 0.
+bool is_indented_by_tab(std::string_view text, std::size_t line) {
+    for (; line != 0; --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+    return text.substr(0, text.find_first_not_of(" \t")).find('\t') != std::string_view::npos;
+}
+
 [[noreturn]] void refuse(std::string_view name, Place place, std::string_view why) {
     throw Failure(MDIST_ERR_CONFIG, mdist::text(place_text(name, place), ": ", why)).reason("bad_yaml");
 }
@@ -130,6 +136,8 @@ void Reader::refuse_syntax() {
         Place context = place_of(parser_.context_mark);
         why += mdist::text(" ", parser_.context, " that begins at line ", context.line, ", column ", context.column);
     }
+    if (is_indented_by_tab(text_, parser_.problem_mark.line))
+        why += "; the line begins with a tab, but only spaces indent";
     refuse(place_of(parser_.problem_mark), why);
 }
 

@@ -74,6 +74,7 @@ static void expect_lines(int times, const char *where, const char *whom) {
     for (int i = 0; i < count; ++i) {
         const int last = i + 1 == count;
         expect_in(here[i], last ? "; the wait has ended" : whom);
+        assert_null(strstr(here[i], ",;"));
         expect_in(here[i], last ? " waited " : " has waited ");
         assert_memory_equal(here[i], here[0], strcspn(here[0], "0123456789") + 1);
     }

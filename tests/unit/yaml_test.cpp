@@ -63,6 +63,8 @@ void syntax_errors_name_line_and_column(void **) {
     refused("a: {b: 1\nc", "3:1", "line 1, column 4");
     refused("\ta: 1", "1:1", "cannot start any token");
     refused("a: %x", "1:4", "cannot start any token");
+    refused("a:\n\tb: 1", "2:1", "the line begins with a tab, but only spaces indent");
+    refused("a:\r\n  b: 1\r\n  \tc: 2", "3:3", "the line begins with a tab");
 }
 
 void constructs_beyond_configuration_are_refused_in_place(void **) {

@@ -12,10 +12,10 @@ namespace mdist {
 
 /// DATA_LOSS: "worker 1 sent `what`. Run the same libmdist ...".
 inline Failure bad_message(uint32_t worker, std::string_view what) {
-    return Failure(MDIST_ERR_DATA_LOSS,
-                   text("worker ", worker, " sent ", what,
-                        ". Run the same libmdist on all workers. If it is the same, bytes changed on the way; set "
-                        "communication.checksum to crc32c to find out where"))
+    return Failure(MDIST_ERR_DATA_LOSS, text("worker ", worker, " sent ", what,
+                                             ". Run the same libmdist on all workers. If they do, set "
+                                             "communication.checksum to crc32c, which tells "
+                                             "whether bytes change on the way, and where"))
         .worker(worker)
         .reason("bad_message");
 }

@@ -61,7 +61,7 @@ class FileBytes final : public Bytes {
         if (got < 0) throw failed(text("read byte ", at_, " of"), path_, errno);
         if (got == 0)
             throw Failure(MDIST_ERR_DATA_LOSS, text(in_quotes(path_), " ends at byte ", at_, ", but had ", size_,
-                                                    " bytes when it was opened. Another program has shortened it"))
+                                                    " bytes when it was opened"))
                 .reason("corrupt");
         at_ += static_cast<uint64_t>(got);
         return static_cast<std::size_t>(got);

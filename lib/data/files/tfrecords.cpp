@@ -50,8 +50,12 @@ class TFRecords final : public Records {
             throw input_.corrupt(offset, text("the file ends after ", bytes, " bytes of a record's length"));
         }
         if (!agrees(header.data(), kLength, header.data() + kLength)) {
+            const bool gzip = offset == 0 && header.starts_with("\x1f\x8b\x08");
             input_.abandon(); // it is not known where the next record begins
-            throw input_.corrupt(offset, "the checksum of a record's length is wrong, or this is not a TFRecord file");
+            throw input_.corrupt(offset, gzip ? "this is no TFRecord file, but begins as gzip files do; for "
+                                                "those set options.compression to MDIST_COMPRESSION_GZIP (1)"
+                                              : "the checksum of a record's length is wrong, or this is not a "
+                                                "TFRecord file");
         }
         length = read_number(header.data(), kLength);
         input_.skip(kHeader);
