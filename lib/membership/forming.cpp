@@ -77,10 +77,12 @@ std::size_t Forming::wanted(ConnectionId connection) const {
 }
 
 void Forming::connected(ConnectionId connection) {
-    if (connection == store_.connection())
+    if (connection == store_.connection()) {
         store_.connected();
-    else if (Dialer *dialer = dialer_of(connection))
+        reached_store_ = true;
+    } else if (Dialer *dialer = dialer_of(connection)) {
         dialer->connected();
+    }
 }
 
 void Forming::received(ConnectionId connection, std::string_view bytes) {
@@ -264,6 +266,9 @@ void Forming::give_up() {
 
 void Forming::start_over(const std::string &problem) {
     if (complete_) return; // the store no longer matters
+    if (const auto rank = has_roster_ ? unconnected() : std::nullopt)
+        missed_ = text("; before, there was no connection with ", worker_name(options_, formed_.roster, *rank), ": ",
+                       obstacle(*rank));
     give_up();
     lobby_.shut();
     joined_ = has_roster_ = reported_ = complete_ = false;
@@ -295,7 +300,8 @@ std::optional<uint32_t> Forming::unconnected() const {
 
 std::string Forming::obstacle(uint32_t rank) const {
     const auto dialer = dialers_.find(rank);
-    if (dialer == dialers_.end()) return "it has not connected to this worker";
+    if (dialer == dialers_.end())
+        return text("it has not connected to this worker at ", text_of(formed_.roster[options_.rank]));
     const std::string &problem = dialer->second.problem();
     return problem.empty() ? "it has not answered yet" : problem;
 }
@@ -335,8 +341,10 @@ Failure Forming::timed_out() const {
     }
     if (!joined_) {
         const std::string &why = store_.problem();
-        return Failure(MDIST_ERR_TIMEOUT, text("the store at ", options_.store, " could not be reached within ", limit,
-                                               why.empty() ? "" : "; ", why));
+        return Failure(MDIST_ERR_TIMEOUT,
+                       text("the store at ", options_.store, options_.serves_store ? ", which this worker serves," : "",
+                            reached_store_ ? " did not let this worker join within " : " could not be reached within ",
+                            limit, why.empty() ? "" : "; ", why, missed_));
     }
     const std::string names = missing_names();
     Failure failure(MDIST_ERR_TIMEOUT, text("not all workers joined within ", limit, ": ", progress_,

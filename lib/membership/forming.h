@@ -83,6 +83,7 @@ class Forming {
     Lobby &lobby_;
     uint64_t deadline_ns_;
     Dialer store_;
+    bool reached_store_ = false; // it has accepted a connection
     bool joined_ = false;
     bool has_roster_ = false;
     bool reported_ = false;
@@ -90,6 +91,7 @@ class Forming {
     std::string progress_;               // as the store last reported
     std::vector<uint32_t> missing_;      // as the store last reported
     std::map<uint32_t, Dialer> dialers_; // to lower ranks, until they are peers
+    std::string missed_; // for messages: the worker that was missing when it last started over
     Formed formed_;
     std::optional<Failure> failure_;
 };

@@ -66,6 +66,11 @@ static void what_cannot_be_served_is_refused(void **state) {
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_create("127.0.0.1:0", 2, "", 0, "hunter2", &store, &error));
     FAILS(MDIST_ERR_CONFIG, mdist_store_create("127.0.0.1", 2, "", 0, NULL, &store, &error));
     FAILS(MDIST_ERR_CONFIG, mdist_store_create("::1:4400", 2, "", 0, NULL, &store, &error));
+    mdist_store_create("[fe80::1]:4400", 2, "", 0, NULL, &store, &error);
+    assert_int_equal(mdist_error_status(error), MDIST_ERR_CONFIG);
+    assert_non_null(strstr(mdist_error_message(error), "[fe80::1%eth0]:4400"));
+    mdist_error_free(error);
+    error = NULL;
     FAILS(MDIST_ERR_CONFIG, mdist_store_create("127.0.0.1:65536", 2, "", 0, NULL, &store, &error));
     FAILS(MDIST_ERR_CONFIG, mdist_store_create("192.0.2.1:0", 2, "", 0, NULL, &store, &error));
     assert_null(store);
