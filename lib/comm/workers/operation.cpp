@@ -202,8 +202,9 @@ WaitText WorkerOperation::waiting() const {
     for (uint32_t worker = 0; worker < workers_.count(); ++worker) {
         if (has_come(worker)) continue;
         whom += text(whom.empty() ? "" : "; ", workers_.name(worker));
-        if (workers_.layout() == nullptr)
-            whom += text(", which has entered ", std::min(membership.entered(worker), header_.sequence - 1));
+        if (workers_.layout() != nullptr) continue;
+        const uint64_t entered = std::min(membership.entered(worker), header_.sequence - 1); // by its last heartbeat
+        whom += text(", which has entered ", entered + 1 < header_.sequence ? "at least " : "", entered);
     }
     return {workers_.name(workers_.self()),
             text(header_.text(), ", operation ", header_.sequence, " of ", workers_.label(), ","),
