@@ -111,20 +111,25 @@ void Attempt::note_end_in_elastic(Worker &worker) {
     const auto done = [](const auto &other) { return other->ended() && other->ended_well(); };
     const bool ends = asked_ != 0 || outcome_.cause != Cause::kWorkers || worker.told() != 0 ||
                       std::any_of(workers_.begin(), workers_.end(), done);
-    const bool replaces = worker.was_killed() && !ends;
-    console_.notice("rank " + std::to_string(worker.place().rank) + " has ended (" + worker.how() + ")" +
-                    (replaces ? "; a new worker takes its place" : ""));
-    if (replaces) killed_.push_back(worker.place());
+    const std::string sentence = "rank " + std::to_string(worker.place().rank) + " has ended (" + worker.how() + ")";
+    if (worker.was_killed() && !ends)
+        killed_.push_back({worker.place(), sentence});
+    else
+        console_.notice(sentence);
 }
 
 void Attempt::replace_killed() {
-    for (const Place &place : std::exchange(killed_, {})) {
-        if (all_ended()) return;
+    for (const Killed &killed : std::exchange(killed_, {})) {
+        std::string outcome;
         try {
-            start_worker(place);
+            if (!all_ended()) {
+                start_worker(killed.place);
+                outcome = "; a new worker takes its place";
+            }
         } catch (const std::system_error &problem) { // of this machine; the job goes on
-            console_.notice("rank " + std::to_string(place.rank) + ": no worker takes its place: " + problem.what());
+            outcome = std::string("; no worker takes its place: ") + problem.what();
         }
+        console_.notice(killed.sentence + outcome);
     }
 }
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace mdist {
@@ -58,6 +59,11 @@ class Attempt {
     const std::vector<std::unique_ptr<Worker>> &workers() const { return workers_; }
 
   private:
+    /// A worker that was killed: its place, and what to say of it.
+    struct Killed {
+        Place place;
+        std::string sentence;
+    };
     void send_all(int signal);
     void take_signals();
     void handle(int signal, Time now);
@@ -89,7 +95,7 @@ class Attempt {
     Verdict verdict_;
     std::optional<Replacing> replacing_; // of an elastic job
     std::vector<Place> places_;          // of all that it may have
-    std::vector<Place> killed_;          // to be filled again
+    std::vector<Killed> killed_;         // to be replaced
     std::set<const Worker *> dismissed_; // were asked to leave
     uint32_t replacements_ = 0;
     const Worker *first_failed_ = nullptr; // of an elastic job

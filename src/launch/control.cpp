@@ -18,7 +18,7 @@ namespace mdist {
 namespace {
 
 constexpr int kLauncherWaits_ms = 2'000; // for the text of a request
-constexpr int kAskerWaits_ms = 10'000; // for the answer
+constexpr int kAskerWaits_ms = 10'000;   // for the answer
 
 [[noreturn]] void fail(const std::string &what) {
     throw std::system_error(errno, std::generic_category(), what);
@@ -64,7 +64,8 @@ bool is_from_this_user(int fd) {
 Control::Control(const std::string &job) : socket_(open_socket()) {
     const Address where = address_of(job);
     if (bind(fd(), reinterpret_cast<const sockaddr *>(&where.address), where.length) != 0 || listen(fd(), 4) != 0)
-        fail("another launcher runs a job named \"" + job + "\", which --resize reaches instead of this one");
+        fail("--resize cannot reach this job" +
+             (errno == EADDRINUSE ? ": it reaches another one named \"" + job + "\"" : std::string()));
 }
 
 void Control::answer(const std::function<std::string(uint32_t workers)> &resize) {
@@ -89,9 +90,12 @@ int ask_to_resize(const std::string &job, uint32_t workers) {
     limit_waits(to.get(), kAskerWaits_ms);
     char said[512];
     ssize_t length = -1;
+    errno = EPERM; // it runs as another user
     if (is_from_this_user(to.get()) && send(to.get(), &workers, sizeof workers, MSG_NOSIGNAL) == sizeof workers)
         length = recv(to.get(), said, sizeof said, 0);
-    if (length <= 0) fail("the launcher of the job \"" + job + "\" does not answer");
+    if (length == 0) errno = ECONNRESET;
+    if (length < 0 && errno == EAGAIN) errno = ETIMEDOUT;
+    if (length <= 0) fail("the launcher of the job \"" + job + "\" has not answered");
     const std::string words(said, static_cast<std::size_t>(length));
     const bool granted = words.rfind(kGranted, 0) == 0;
     (granted ? std::cout : std::cerr) << "mdist: " << (granted ? words.substr(std::strlen(kGranted)) : words) << "\n";

@@ -145,8 +145,10 @@ void add_launch_options(CLI::App &launch, LaunchOptions &options) {
 
 void take_program(const CLI::App &launch, std::vector<std::string> &arguments, LaunchOptions &options) {
     auto word = arguments.begin() + 1; // after "launch"
-    while (word != arguments.end() && word->starts_with('-') && *word != "--")
+    while (word != arguments.end() && word->starts_with('-') && *word != "--") {
+        if (*word == "-np") *word = "-n"; // as mpirun has it
         word += std::min<std::ptrdiff_t>(1 + words_after(launch, *word), arguments.end() - word);
+    }
     if (word == arguments.end()) return;
     options.program.assign(*word == "--" ? word + 1 : word, arguments.end());
     arguments.erase(word, arguments.end());

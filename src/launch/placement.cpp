@@ -61,9 +61,11 @@ Host parse_host(const std::string &text) {
         host.name = brackets ? text.substr(1, closing - 1) : text.substr(0, std::min(colon, text.size()));
     if (colon != std::string::npos) host.workers = parse_number(text.substr(colon + 1), "--hosts " + text);
     const bool complete = colon != std::string::npos || !brackets || closing + 1 == text.size();
-    if (!complete || host.name.empty() || host.name.starts_with('-') || host.workers == 0)
+    const bool blank = host.name.find_first_of(" \t\r\n=") != std::string::npos; // as in a file of hosts
+    if (!complete || host.name.empty() || blank || host.name.starts_with('-') || host.workers == 0)
         throw UsageError("--hosts: \"" + text +
-                         "\" is not a valid host; write alpha:2,beta:2, or an IPv6 address as in [fe80::1]:2");
+                         "\" is not a valid host with a number of workers; write alpha:2,beta:2, or an IPv6 address as "
+                         "in [fe80::1]:2");
     return host;
 }
 
@@ -102,7 +104,8 @@ Placement place_on_hosts(const LaunchOptions &options, uint32_t usable_cpus) {
 Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
     const auto [least, workers] = parse_range(options.workers);
     if (least != 0 && !options.hosts.empty())
-        throw UsageError("-n " + options.workers + ": a launcher starts the workers of an elastic job only on its own "
+        throw UsageError("-n " + options.workers +
+                         ": a launcher starts the workers of an elastic job only on its own "
                          "host. Run one on each host, with --nodes, instead of --hosts");
     if (!options.hosts.empty()) return place_on_hosts(options, usable_cpus);
     if (options.node_rank >= options.nodes)

@@ -2,22 +2,32 @@
 #include "launch/process.h"
 
 #include <cerrno>
+#include <fstream>
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace mdist {
 namespace {
 
-[[noreturn]] void fail(const char *what) {
-    throw std::system_error(errno, std::generic_category(), what);
+[[noreturn]] void cannot(const std::string &what) {
+    throw std::system_error(errno, std::generic_category(), "cannot " + what);
+}
+
+/// Says how many descriptors this process may open, if it has no more.
+std::string limit_text() {
+    rlimit limit{};
+    if (errno != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) != 0) return "";
+    return " (the launcher may have " + std::to_string(limit.rlim_cur) + " files open; see ulimit -n)";
 }
 
 struct Pipe {
     Pipe() {
         int ends[2];
-        if (pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
+        if (pipe2(ends, O_CLOEXEC) != 0) cannot("make a pipe for a worker" + limit_text());
         read = Descriptor(ends[0]);
         write = Descriptor(ends[1]);
     }
@@ -68,8 +78,20 @@ int await_program(int report) {
     return got == sizeof problem ? problem : 0;
 }
 
+/// Why the kernel does not find what runs a program that is there.
+std::string interpreter_text(const std::string &program, int problem) {
+    if (problem != ENOENT || access(program.c_str(), F_OK) != 0) return "";
+    if (program.find('/') == std::string::npos)
+        return " (it is in this folder, but not in PATH; write ./" + program + ")";
+    std::string line;
+    std::getline(std::ifstream(program), line);
+    if (!line.starts_with("#!")) return " (the file is there, but not the loader that it needs)";
+    if (!line.ends_with('\r')) return " (its first line names " + line.substr(2) + ", which is not there)";
+    return " (its first line ends as in Windows, with CR LF: there is no " + line.substr(2, line.size() - 3) + "\\r)";
+}
+
 void set_nonblocking(const Descriptor &descriptor) {
-    if (fcntl(descriptor.get(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl");
+    if (fcntl(descriptor.get(), F_SETFL, O_NONBLOCK) != 0) cannot("use a pipe for a worker");
 }
 
 } // namespace
@@ -93,13 +115,14 @@ Process start_process(const std::vector<std::string> &words, const std::vector<s
                       getpid()};
     Process process;
     process.pid = fork();
-    if (process.pid < 0) fail("fork");
+    if (process.pid < 0) cannot("make a process for a worker");
     if (process.pid == 0) child.run();
     setpgid(process.pid, process.pid); // the child does the same; either may come first
     report.write.close();
     if (const int problem = await_program(report.read.get())) {
         waitpid(process.pid, nullptr, 0);
-        throw CannotRun(problem, std::generic_category(), "cannot run " + words[0]);
+        throw CannotRun(problem, std::generic_category(),
+                        "cannot run " + words[0] + interpreter_text(words[0], problem));
     }
     if (input == Input::kPipe) process.input = std::move(feed.write);
     process.output = std::move(output.read);

@@ -9,7 +9,7 @@
 namespace mdist {
 namespace {
 
-constexpr std::size_t kMostRanksQuoted = 4;
+constexpr std::size_t kMostQuoted = 4;
 
 std::string remark(const Outcome &outcome, const Worker &worker) {
     if (&worker == outcome.first_failure) return "  <- first failure";
@@ -25,12 +25,37 @@ std::string row(const Outcome &outcome, const Worker &worker) {
     return text;
 }
 
-std::string quoted_lines(const Worker &worker) {
-    const auto &lines = worker.errors().last_lines();
-    if (lines.empty()) return "";
-    std::string text = "  last lines of rank " + std::to_string(worker.place().rank) + " on stderr:\n";
-    for (const std::string &line : lines) text += "    " + line + "\n";
+/// "0-2,5"
+std::string ranks_text(std::vector<uint32_t> ranks) {
+    std::sort(ranks.begin(), ranks.end());
+    std::string text;
+    for (std::size_t at = 0, first = 0; at < ranks.size(); ++at) {
+        if (at + 1 < ranks.size() && ranks[at + 1] <= ranks[at] + 1) continue;
+        text += (text.empty() ? "" : ",") + std::to_string(ranks[first]);
+        if (ranks[at] != ranks[first]) text += "-" + std::to_string(ranks[at]);
+        first = at + 1;
+    }
     return text;
+}
+
+/// The last lines that these workers wrote, each text once.
+std::string quoted_lines(const std::vector<const Worker *> &workers) {
+    std::vector<std::pair<std::string, std::vector<uint32_t>>> texts; // and the ranks that wrote it
+    for (const Worker *worker : workers) {
+        std::string text;
+        for (const std::string &line : worker->errors().last_lines()) text += "    " + line + "\n";
+        const auto same = std::find_if(texts.begin(), texts.end(), [&](const auto &one) { return one.first == text; });
+        if (same != texts.end())
+            same->second.push_back(worker->place().rank);
+        else if (!text.empty() && texts.size() < kMostQuoted)
+            texts.push_back({text, {worker->place().rank}});
+    }
+    std::string all;
+    for (const auto &[text, ranks] : texts) {
+        all += (ranks.size() == 1 ? "  last lines of rank " : "  last lines of each of ranks ") + ranks_text(ranks) +
+               " on stderr:\n" + text;
+    }
+    return all;
 }
 
 } // namespace
@@ -48,10 +73,8 @@ std::string summary_of(const Outcome &outcome, const std::vector<std::unique_ptr
     // The first failure explains the most. Workers ended from outside explain nothing.
     std::stable_partition(failed.begin(), failed.end(),
                           [&](const Worker *worker) { return worker == outcome.first_failure; });
-    std::size_t quoted = 0;
-    for (const Worker *worker : failed)
-        if (worker->told() == 0 && quoted++ < kMostRanksQuoted) text += quoted_lines(*worker);
-    return text;
+    std::erase_if(failed, [](const Worker *worker) { return worker->told() != 0; });
+    return text + quoted_lines(failed);
 }
 
 } // namespace mdist

@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -131,6 +132,14 @@ class Elastic(unittest.TestCase):
         for line in results:
             self.assertIn("workers 4", line)
         self.assertIn("no elastic job named", resize("2").stderr)
+
+    def test_a_launcher_that_says_nothing_is_told_of(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as launcher:
+            launcher.bind(f"\0mdist-{os.getuid()}-silent-{os.getpid()}")
+            launcher.listen()
+            asker = subprocess.Popen([MDIST, "launch", "--resize", f"silent-{os.getpid()}", "2"], stderr=subprocess.PIPE, text=True)
+            launcher.accept()[0].close()
+            self.assertRegex(asker.communicate(timeout=60)[1], "has not answered: (Connection reset by peer|Broken pipe)")
 
     def test_a_wrong_request_is_refused(self):
         for words in (["a", "0"], ["a", "2:3"], ["a", "many"], ["a"], ["a", "2", "true"], ["x" * 200, "2"]):

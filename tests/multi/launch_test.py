@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from launch_support import MDIST, Case, Lifeline, Running, environment, hears, launch, run_all
-from time_limits import Late, in_time
+from time_limits import PATIENCE_S, Late, in_time
 
 PYTHON = sys.executable
 # Prints its pid, then waits forever.
@@ -319,6 +319,31 @@ class End(Case):
         self.assertEnds(result, 126)
         self.assertIn("Permission denied", result.stderr)
 
+    def test_a_script_that_cannot_run_says_why(self):
+        for first_line, sentence in (
+                (b"#!/bin/sh\r\n", "(its first line ends as in Windows, with CR LF: there is no /bin/sh\\r): No such file"),
+                (b"#!/no/such/shell\n", "(its first line names /no/such/shell, which is not there): No such file")):
+            script = self.folder / "script"
+            script.write_bytes(first_line)
+            script.chmod(0o700)
+            result = launch("-n", "1", "--", str(script))
+            self.assertEnds(result, 127)
+            self.assertIn(sentence, result.stderr)
+
+    def test_a_lack_of_descriptors_is_told_with_the_limit(self):
+        limited = ["sh", "-c", 'ulimit -n 30; exec "$@"', "sh"]
+        result = subprocess.run([*limited, MDIST, "launch", "-n", "16", "--", "true"], env=environment(),
+                                capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("(the launcher may have 30 files open; see ulimit -n): Too many open files", result.stderr)
+
+    def test_equal_last_words_are_quoted_once(self):
+        result = launch("-n", "4", "--quiet-ranks", "0-", "--grace", "1000",
+                        *shell('echo "$((MDIST_RANK == 2))" >&2; exit 3'))
+        self.assertEnds(result, 3)
+        self.assertIn("  last lines of each of ranks 0-1,3 on stderr:\n    0\n", result.stderr)
+        self.assertIn("  last lines of rank 2 on stderr:\n    1\n", result.stderr)
+
     def test_what_workers_leave_running_ends_with_the_job(self):
         lifeline = Lifeline(self.folder)
         script = 'exec 9>"$1"; sleep 1000 & (trap "" TERM; sleep 1000; sleep 1000) & exit 0'
@@ -453,6 +478,8 @@ class CommandLine(Case):
                 (["-n", "1", "--store", "nonsense", "--", "true"], '"nonsense" is not a valid address'),
                 (["-n", "1", "--per-node", "1", "--", "true"], "give the number of workers"),
                 (["--hosts", "a:0", "--", "true"], '"a:0" is not a valid host'),
+                (["--hosts", "alpha slots=2", "--", "true"], '"alpha slots=2" is not a valid host'),
+                (["--hosts", "alpha\nbeta", "--", "true"], "write alpha:2,beta:2"),
                 (["--hosts", "-oProxyCommand=x", "--", "true"], "is not a valid host"),
                 (["--hosts", "a:1", "--nodes", "2", "--", "true"], "leave out"),
                 (["--hosts", "localhost:1", "-n", "2", "--", "true"], "has room for 1 worker\n"),
@@ -467,7 +494,7 @@ class CommandLine(Case):
             self.assertEqual(result.stdout, "")
 
     def test_the_mark_before_the_program_may_be_left_out(self):
-        for options in (["-n", "1"], ["-n1"], ["--workers=1"], ["--no-input", "-n", "1", "--env", "A=b"]):
+        for options in (["-n", "1"], ["-np", "1"], ["-n1"], ["--workers=1"], ["--no-input", "-n", "1", "--env", "A=b"]):
             result = launch(*options, "echo", "-n", "2", "--", "--help")
             self.assertEqual(result.stdout, "[0] 2 -- --help\n", result.stderr)
 
