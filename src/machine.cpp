@@ -19,13 +19,29 @@ uint32_t affinity_cpus(uint32_t online) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<uint32_t>(CPU_COUNT(&set)) : online;
 }
 
-/// The CPU quota of cgroup v2, rounded up; `none` without a quota.
-uint32_t quota_cpus(uint32_t none) {
-    std::ifstream file("/sys/fs/cgroup/cpu.max");
-    double quota = 0;
-    double period = 0;
-    if (!(file >> quota >> period) || quota <= 0 || period <= 0) return none;
+/// The quota of one control group in CPUs, by cgroup v2 or v1, rounded up; `none` without one.
+uint32_t quota_of(const std::string &group, uint32_t none) {
+    double quota = 0, period = 0;
+    if (!(std::ifstream(group + "/cpu.max") >> quota >> period)) {
+        std::ifstream(group + "/cpu.cfs_quota_us") >> quota; // -1: none
+        std::ifstream(group + "/cpu.cfs_period_us") >> period;
+    }
+    if (quota <= 0 || period <= 0) return none;
     return static_cast<uint32_t>(std::max(1.0, std::ceil(std::min(quota / period, 1e6))));
+}
+
+/// The least quota of this process's control group and those above it, as in the library (lib/util/cpus.cpp).
+uint32_t quota_cpus(uint32_t none) {
+    uint32_t least = none;
+    std::ifstream groups("/proc/self/cgroup");
+    for (std::string number, controllers, path;
+         std::getline(std::getline(std::getline(groups, number, ':'), controllers, ':'), path);) {
+        if (!controllers.empty() && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
+        const std::string top = controllers.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
+        for (; path.starts_with('/'); path.resize(path.rfind('/'))) least = std::min(least, quota_of(top + path, none));
+        least = std::min(least, quota_of(top, none));
+    }
+    return least;
 }
 
 std::string cpu_model() {

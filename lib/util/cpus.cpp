@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <memory>
+#include <utility>
 
 #include <sched.h>
 #include <unistd.h>
@@ -24,13 +26,22 @@ uint32_t affinity_cpus() {
     return static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-/// Returns the CPU quota of cgroup v2, rounded up, or UINT32_MAX without one. It reads the root group. Inside a
-/// container that is the container's own group, which is the case that matters.
-uint32_t quota_cpus() {
-    const CFile file = open_file("/sys/fs/cgroup/cpu.max");
-    double quota = 0;
-    double period = 0;
-    if (file == nullptr || std::fscanf(file.get(), "%lf %lf", &quota, &period) != 2 || period <= 0) return UINT32_MAX;
+/// Reads the first number of a file, or the first two. 0: there is none, as in "max 100000".
+std::pair<double, double> numbers_in(const std::string &path) {
+    std::pair<double, double> numbers;
+    if (const CFile file = open_file(path.c_str()))
+        if (std::fscanf(file.get(), "%lf %lf", &numbers.first, &numbers.second) < 1) return {};
+    return numbers;
+}
+
+/// The quota of one group, rounded up, by cgroup v2 or v1; UINT32_MAX without one.
+uint32_t quota_of(const std::string &group) {
+    auto [quota, period] = numbers_in(group + "/cpu.max");
+    if (period == 0) {
+        quota = numbers_in(group + "/cpu.cfs_quota_us").first; // -1: none
+        period = numbers_in(group + "/cpu.cfs_period_us").first;
+    }
+    if (quota <= 0 || period <= 0) return UINT32_MAX;
     return static_cast<uint32_t>(std::clamp((quota + period - 1) / period, 1.0, 1e6));
 }
 
@@ -46,6 +57,26 @@ CFile open_sharers(int cpu, const char *folder) {
 }
 
 } // namespace
+
+uint32_t quota_cpus(const std::string &root) {
+    uint32_t least = UINT32_MAX;
+    const CFile groups = open_file((root + "/proc/self/cgroup").c_str());
+    for (char line[8192]; groups != nullptr && std::fgets(line, sizeof line, groups.get()) != nullptr;) {
+        // "0::/user.slice/x.scope" in v2, "4:cpu,cpuacct:/docker/1f" in v1
+        const std::string text(line, std::strcspn(line, "\n"));
+        const std::size_t first = text.find(':'), second = text.find(':', first + 1);
+        if (first == std::string::npos || second == std::string::npos) continue;
+        const std::string controllers = "," + text.substr(first + 1, second - first - 1) + ",";
+        if (controllers != ",," && controllers.find(",cpu,") == std::string::npos) continue;
+        const std::string top = root + "/sys/fs/cgroup" + (controllers == ",," ? "" : "/cpu");
+        // A container may see another path than its own; then only the groups above it are found.
+        for (std::string path = text.substr(second + 1);; path.resize(path.rfind('/'))) {
+            least = std::min(least, quota_of(top + path));
+            if (path.find('/') == std::string::npos) break;
+        }
+    }
+    return least;
+}
 
 bool share_last_cache(const cpu_set_t &cpus, const char *folder) {
     int cpu = 0;
@@ -64,7 +95,7 @@ bool share_last_cache(const cpu_set_t &cpus, const char *folder) {
 }
 
 uint32_t usable_cpus() {
-    return std::max(1u, std::min(affinity_cpus(), quota_cpus()));
+    return std::max(1u, std::min(affinity_cpus(), quota_cpus("")));
 }
 
 } // namespace mdist
