@@ -41,7 +41,7 @@ std::int32_t number_in(std::string_view digits, std::string_view item, std::int3
 Item take_apart(std::string_view given) {
     std::string lower = lower_case(given);
     std::string_view rest = lower;
-    for (std::string_view prefix : {"/device:", "device:", "/"})
+    for (std::string_view prefix : {"/job:localhost/replica:0/task:0/device:", "/device:", "device:", "/"})
         if (rest.starts_with(prefix)) {
             rest.remove_prefix(prefix.size());
             break;

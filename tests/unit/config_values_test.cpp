@@ -104,6 +104,7 @@ void device_lists_name_one_device_per_replica(void **) {
         {"gpu:0*2", "gpu:0 gpu:0/1"},
         {"gpu:1, cpu:0", "gpu:1 cpu:0"},
         {"cpu*2,cpu:2", "cpu:0 cpu:1 cpu:2"},
+        {"/job:localhost/replica:0/task:0/device:CPU:0,/job:localhost/replica:0/task:0/device:GPU:1", "cpu:0 gpu:1"},
         {"/cpu:0,CPU:1,/device:CPU:2,GPU:1,/device:GPU:0,device:gpu:2", "cpu:0 cpu:1 cpu:2 gpu:1 gpu:0 gpu:2"}};
     for (const auto &c : cases) assert_text(devices(c.text), c.expected);
     assert_int_equal(parse_devices("cpu*1024").size(), 1024);
@@ -119,6 +120,7 @@ void device_lists_that_make_no_sense_are_refused(void **) {
                  {"cpu:0,", "is not a valid device"},
                  {",", "is not a valid device"},
                  {"tpu:0", "\"tpu:0\" is not a valid device"},
+                 {"/job:worker/replica:0/task:1/device:CPU:0", "is not a valid device"},
                  {"auto,cpu:0", "is not a valid device"},
                  {"cpu0", "is not a valid device"},
                  {"cpu:", "whole number from 0 to 1023"},
