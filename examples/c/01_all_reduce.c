@@ -4,10 +4,18 @@
  *
  *   cc 01_all_reduce.c $(pkg-config --cflags --libs mdist) -o 01_all_reduce && ./01_all_reduce
  *
- * Each replica starts with 1, 2, 3 or 4. All end with the sum, 10.
+ * The replicas start with 1, 2, 3 and 4. All end with the sum, 10. With `mdist launch -n 2 -- ./01_all_reduce` there
+ * are eight replicas in two processes, which end with 36.
  */
 #include <mdist/mdist.h>
 #include <stdio.h>
+
+enum { REPLICAS = 4 }; // of each worker
+
+typedef struct Result {
+    uint32_t id;
+    float sum;
+} Result;
 
 // Runs once per replica, on all of them at the same time.
 static int32_t step(mdist_replica_t *replica, void *user_data) {
@@ -18,8 +26,8 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     // In place: the sum replaces the replica's number. Every replica waits here for all others.
     if (mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL) != MDIST_OK) return 1;
 
-    float *const sums = user_data;
-    sums[id] = number;
+    Result *const results = user_data;
+    results[mdist_replica_local_index(replica)] = (Result){id, number};
     return 0;
 }
 
@@ -27,14 +35,15 @@ int main(void) {
     mdist_config_t *config = NULL;
     mdist_strategy_t *strategy = NULL;
     mdist_error_t *error = NULL;
-    float sums[4] = {0};
+    Result results[REPLICAS];
 
     mdist_status_t status = mdist_config_create(&config, &error);
+    if (status == MDIST_OK) status = mdist_config_load_environment(config, &error); // from a launcher, if there is one
     if (status == MDIST_OK) status = mdist_config_set(config, "devices", "cpu*4", &error);
     if (status == MDIST_OK) status = mdist_strategy_create(config, &strategy, &error);
-    if (status == MDIST_OK) status = mdist_run(strategy, step, sums, NULL, 0, NULL, 0, NULL, &error);
+    if (status == MDIST_OK) status = mdist_run(strategy, step, results, NULL, 0, NULL, 0, NULL, &error);
     if (status == MDIST_OK)
-        for (int i = 0; i < 4; ++i) printf("replica %d: %g\n", i, (double)sums[i]);
+        for (int i = 0; i < REPLICAS; ++i) printf("replica %u: %g\n", results[i].id, (double)results[i].sum);
     else
         fprintf(stderr, "%s: %s\n", mdist_status_name(status), mdist_error_message(error));
 

@@ -2,8 +2,8 @@
 /*
  * State that lives on every replica: a mirrored variable follows the mean of what the replicas write.
  *
- * Two replicas each have their own measurements of one quantity. In every step, each replica computes how far the
- * estimate is from its own measurement, and subtracts half of that difference. The variable's aggregation takes the
+ * Two replicas of each worker have their own measurements of one quantity. In every step, each replica computes how far
+ * the estimate is from its own measurement, and subtracts half of that difference. The variable's aggregation takes the
  * mean of both writes and applies it to both copies. The copies therefore stay equal, and end at the mean of all
  * measurements: 3.
  */
@@ -18,7 +18,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     // This replica's own copy, in place: no call, no lock.
     if (mdist_variable_tensor(estimate, mdist_replica_local_index(replica), &copy, NULL) != MDIST_OK) return 1;
     const float now = *(const float *)copy.data;
-    float error = 0.5f * (now - measurements[mdist_replica_id(replica)]);
+    float error = 0.5f * (now - measurements[mdist_replica_local_index(replica)]);
 
     if (mdist_tensor_describe(&error, MDIST_FLOAT32, NULL, 0, &change, NULL) != MDIST_OK) return 1;
     return mdist_replica_assign(replica, estimate, MDIST_ASSIGN_SUB, &change, NULL, NULL) != MDIST_OK;
@@ -47,6 +47,7 @@ int main(void) {
     mdist_error_t *error = NULL;
 
     mdist_status_t status = mdist_config_create(&config, &error);
+    if (status == MDIST_OK) status = mdist_config_load_environment(config, &error);
     if (status == MDIST_OK) status = mdist_config_set(config, "devices", "cpu*2", &error);
     if (status == MDIST_OK) status = mdist_strategy_create(config, &strategy, &error);
     if (status == MDIST_OK) status = estimate_mean(strategy, &error);

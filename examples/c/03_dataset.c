@@ -38,16 +38,21 @@ static mdist_dataset_t *input(mdist_strategy_t *strategy, float *numbers) {
     return distributed;
 }
 
-// Returns the mean over all rows on all replicas. Stores the number of rows in `rows`.
-static float mean_of_squares(mdist_strategy_t *strategy, mdist_value_t *batch, uint64_t *rows) {
+// Returns how many rows all replicas of the job got.
+static uint64_t rows_of(mdist_strategy_t *strategy, mdist_iterator_t *iterator) {
+    const size_t replicas = mdist_strategy_replica_count(strategy);
+    uint64_t *const rows = calloc(replicas, sizeof *rows), all = 0;
+    must(rows ? mdist_iterator_rows(iterator, rows, replicas, &problem) : MDIST_ERR_OUT_OF_MEMORY);
+    for (size_t i = 0; i < replicas; ++i) all += rows[i];
+    free(rows);
+    return all;
+}
+
+// Returns the mean over all rows on all replicas.
+static float mean_of_squares(mdist_strategy_t *strategy, mdist_value_t *batch) {
     mdist_value_t *squares = NULL, *mean = NULL;
     mdist_tensor_t tensor;
     must(mdist_run(strategy, square, NULL, &batch, 1, &squares, 1, NULL, &problem));
-    *rows = 0;
-    for (size_t i = 0; i < mdist_value_count(squares); ++i) {
-        must(mdist_value_tensor(squares, i, &tensor, &problem));
-        *rows += tensor.shape[0];
-    }
     must(mdist_strategy_reduce(strategy, MDIST_MEAN, squares, (const int32_t[]){0}, 1, &mean, NULL, &problem));
     must(mdist_value_tensor(mean, 0, &tensor, &problem));
     const float result = *(const float *)tensor.data;
@@ -66,8 +71,8 @@ int main(void) {
 
     must(mdist_iterator_create(dataset, &iterator, &problem));
     while ((status = mdist_iterator_next(iterator, &batch, 1, &problem)) == MDIST_OK) {
-        uint64_t rows;
-        const float mean = mean_of_squares(strategy, batch, &rows);
+        const uint64_t rows = rows_of(strategy, iterator);
+        const float mean = mean_of_squares(strategy, batch);
         printf("%d rows, mean of squares %g\n", (int)rows, (double)mean);
         sum += mean * (float)rows;
         mdist_value_destroy(batch);

@@ -10,7 +10,7 @@
 
 enum { REPLICAS = 2, ROUNDS = 4 };
 
-// The losses that the replicas would compute from their parts of the data.
+// The losses that the replicas of each worker would compute from their parts of the data.
 static const float losses[ROUNDS][REPLICAS] = {{8, 6}, {5, 3}, {4, 6}, {4, 2}};
 
 typedef struct Training {
@@ -46,13 +46,13 @@ static int32_t decide(mdist_strategy_t *strategy, mdist_value_t *const *argument
 
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     Training *const self = user_data;
-    const uint32_t id = mdist_replica_id(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     for (int round = 0; round < ROUNDS; ++round) {
-        float loss = losses[round][id];
+        float loss = losses[round][local];
         mdist_tensor_t brought, decided;
         if (mdist_tensor_describe(&loss, MDIST_FLOAT32, NULL, 0, &brought, NULL) != MDIST_OK) return 1;
         if (mdist_merge_call(replica, decide, self, &brought, 1, &decided, 1, NULL, NULL) != MDIST_OK) return 1;
-        self->rates[id] = *(const float *)decided.data; // ... and learn with it
+        self->rates[local] = *(const float *)decided.data; // ... and learn with it
     }
     return 0;
 }
@@ -61,7 +61,8 @@ int main(void) {
     Training training = {.best_loss = 100, .rate = 1};
     mdist_strategy_t *strategy = strategy_on("cpu*2");
     must(mdist_run(strategy, step, &training, NULL, 0, NULL, 0, NULL, &problem));
-    for (int i = 0; i < REPLICAS; ++i) printf("replica %d: rate %g\n", i, (double)training.rates[i]);
+    const uint32_t first = REPLICAS * mdist_strategy_worker(strategy);
+    for (uint32_t i = 0; i < REPLICAS; ++i) printf("replica %u: rate %g\n", first + i, (double)training.rates[i]);
     mdist_strategy_destroy(strategy);
     return 0;
 }

@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-enum { REPLICAS = 3 };
+enum { REPLICAS = 3, MOST = 3 * 16 }; // of this worker, and of all
 
 typedef struct Worker {
     pthread_t thread;
@@ -20,12 +20,14 @@ typedef struct Worker {
 // Between enter and exit a thread is in replica context, as in a step. Results are the replicas' parts of a value.
 static int32_t gather(mdist_replica_t *replica) {
     const uint32_t id = mdist_replica_id(replica);
-    uint32_t mine = 10 * (id + 1), all[REPLICAS];
+    uint32_t mine = 10 * (id + 1), all[MOST];
+    const uint64_t count = mdist_replica_count(replica);
     const mdist_buffer_t input = {.data = &mine, .elements = 1, .dtype = MDIST_UINT32};
-    const mdist_buffer_t output = {.data = all, .elements = REPLICAS, .dtype = MDIST_UINT32};
+    const mdist_buffer_t output = {.data = all, .elements = count, .dtype = MDIST_UINT32};
     mdist_tensor_t result;
+    if (count > MOST) return 1;
     if (mdist_all_gather(replica, &input, &output, 1, NULL, NULL) != MDIST_OK) return 1;
-    if (mdist_tensor_describe(all, MDIST_UINT32, (const uint64_t[]){REPLICAS}, 1, &result, NULL) != MDIST_OK) return 1;
+    if (mdist_tensor_describe(all, MDIST_UINT32, &count, 1, &result, NULL) != MDIST_OK) return 1;
     return mdist_replica_set_result(replica, 0, NULL, &result, NULL) != MDIST_OK;
 }
 
@@ -41,6 +43,7 @@ static mdist_strategy_t *strategy_without_threads(void) {
     mdist_config_t *config = NULL;
     mdist_strategy_t *strategy = NULL;
     must(mdist_config_create(&config, &problem));
+    must(mdist_config_load_environment(config, &problem));
     must(mdist_config_set(config, "devices", "cpu*3", &problem));
     must(mdist_config_set(config, "executor", "caller", &problem));
     must(mdist_strategy_create(config, &strategy, &problem));
@@ -68,7 +71,9 @@ int main(void) {
         mdist_tensor_t tensor;
         must(mdist_value_tensor(gathered, i, &tensor, &problem));
         const uint32_t *const all = tensor.data;
-        printf("replica %zu: %u %u %u\n", i, all[0], all[1], all[2]);
+        printf("replica %zu:", REPLICAS * mdist_strategy_worker(strategy) + i);
+        for (uint64_t of = 0; of < tensor.shape[0]; ++of) printf(" %u", all[of]);
+        printf("\n");
     }
     mdist_value_destroy(gathered);
     mdist_strategy_destroy(strategy);

@@ -10,7 +10,7 @@
 
 enum { REPLICAS = 2, LAYERS = 3, WEIGHTS = 4096, PIECE = 512 };
 
-static float gradients[REPLICAS][LAYERS][WEIGHTS];
+static float gradients[REPLICAS][LAYERS][WEIGHTS]; // of this worker
 
 // Stands in for the backward pass: computes a replica's gradients of one layer, piece by piece.
 static int compute_layer(float *layer, float value, mdist_work_t *under_way) {
@@ -35,7 +35,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     const uint32_t id = mdist_replica_id(replica);
     mdist_work_t *work = NULL; // the sum of the previous layer
     for (int layer = LAYERS - 1; layer >= 0; --layer) {
-        float *const mine = gradients[id][layer];
+        float *const mine = gradients[mdist_replica_local_index(replica)][layer];
         const int failed = compute_layer(mine, (float)((layer + 1) * (id + 1)), work);
         if (finish(work) != 0 || failed) return 1;
 

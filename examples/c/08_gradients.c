@@ -2,9 +2,10 @@
 /*
  * Gradients reduced while the step computes.
  *
- * A line y = a x + b is fitted to points; each replica has its own points. The gradients lie in memory of the library.
- * The step reports each gradient as soon as it is ready, and its sum over all replicas is under way while the next one
- * is computed. Two small batches are accumulated before anything is reduced. The norm of all gradients is clipped to 1.
+ * A line y = a x + b is fitted to points; each replica of a worker has its own points. The gradients lie in memory of
+ * the library. The step reports each gradient as soon as it is ready, and its sum over all replicas is under way while
+ * the next one is computed. Two small batches are accumulated before anything is reduced. The norm of all gradients is
+ * clipped to 1.
  */
 #include "check.h"
 
@@ -12,17 +13,17 @@ enum { REPLICAS = 2, POINTS = 4, ROUNDS = 2, STEPS = 60 };
 
 typedef struct Fit {
     mdist_gradients_t *gradients; // 0: of a, 1: of b
-    double line[REPLICAS][2];     // a and b; the same on every replica, since the gradients are
+    double line[REPLICAS][2];     // a and b of this worker's; the same on every replica, since the gradients are
     double norm;                  // of the last step's gradients, before clipping
 } Fit;
 
 // Computes a replica's gradients for the points of one round. Gradient 1 is complete before gradient 0.
 static int compute(mdist_replica_t *replica, Fit *self, double *const gradient[2], int round) {
-    const uint32_t id = mdist_replica_id(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     double error[POINTS], x[POINTS];
     for (int i = 0; i < POINTS; ++i) {
-        x[i] = (id * ROUNDS + round) * POINTS + i - 7.5; // -7.5 to 7.5 over all replicas and rounds
-        error[i] = self->line[id][0] * x[i] + self->line[id][1] - (0.5 * x[i] + 3);
+        x[i] = (local * ROUNDS + round) * POINTS + i - 7.5; // -7.5 to 7.5 over a worker's replicas and rounds
+        error[i] = self->line[local][0] * x[i] + self->line[local][1] - (0.5 * x[i] + 3);
     }
     *gradient[1] = 0;
     for (int i = 0; i < POINTS; ++i) *gradient[1] += error[i] / POINTS;
@@ -34,12 +35,12 @@ static int compute(mdist_replica_t *replica, Fit *self, double *const gradient[2
 
 static int32_t step(mdist_replica_t *replica, void *user_data) {
     Fit *const self = user_data;
-    const uint32_t id = mdist_replica_id(replica);
+    const uint32_t local = mdist_replica_local_index(replica);
     double *gradient[2], norm = 0;
     int32_t finite = 0;
     for (size_t i = 0; i < 2; ++i) {
         mdist_tensor_t tensor;
-        if (mdist_gradients_tensor(self->gradients, id, i, &tensor, NULL) != MDIST_OK) return 1;
+        if (mdist_gradients_tensor(self->gradients, local, i, &tensor, NULL) != MDIST_OK) return 1;
         gradient[i] = tensor.data;
     }
     for (int round = 0; round < ROUNDS; ++round) {
@@ -48,10 +49,10 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
         if (compute(replica, self, gradient, round) != 0) return 1;
         if (mdist_gradients_wait(replica, self->gradients, &norm, &finite, NULL) != MDIST_OK) return 1;
     }
-    if (id == 0) self->norm = norm;
+    if (local == 0) self->norm = norm;
     if (!finite) return 0; // all replicas skip this step
-    self->line[id][0] -= 0.05 * *gradient[0];
-    self->line[id][1] -= 0.5 * *gradient[1];
+    self->line[local][0] -= 0.05 * *gradient[0];
+    self->line[local][1] -= 0.5 * *gradient[1];
     return 0;
 }
 
@@ -65,7 +66,9 @@ int main(void) {
         must(mdist_run(strategy, step, &self, NULL, 0, NULL, 0, NULL, &problem));
         if (i == 0) printf("first norm: %.3f\n", self.norm);
     }
-    for (int id = 0; id < REPLICAS; ++id) printf("replica %d: %.3f x + %.3f\n", id, self.line[id][0], self.line[id][1]);
+    const uint32_t first = REPLICAS * mdist_strategy_worker(strategy);
+    for (uint32_t i = 0; i < REPLICAS; ++i)
+        printf("replica %u: %.3f x + %.3f\n", first + i, self.line[i][0], self.line[i][1]);
     mdist_gradients_destroy(self.gradients);
     mdist_strategy_destroy(strategy);
     return 0;

@@ -16,11 +16,12 @@ static inline void must(mdist_status_t status) {
     exit(1);
 }
 
-// A strategy on devices such as "cpu*2".
+// A strategy on devices such as "cpu*2", with the workers that a launcher has started, or alone.
 static inline mdist_strategy_t *strategy_on(const char *devices) {
     mdist_config_t *config = NULL;
     mdist_strategy_t *strategy = NULL;
     must(mdist_config_create(&config, &problem));
+    must(mdist_config_load_environment(config, &problem));
     must(mdist_config_set(config, "devices", devices, &problem));
     must(mdist_strategy_create(config, &strategy, &problem));
     mdist_config_destroy(config);
