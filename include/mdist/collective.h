@@ -227,7 +227,7 @@ MDIST_API mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, m
  *
  * Kinds of values
  * - Per-replica value: the replicas' tensors are reduced. If each of several workers has one replica, a plain value
- *   counts as per-replica.
+ *   counts as per-replica, but not in an elastic job.
  * - Plain value: MEAN, MIN, MAX, AND and OR give it back, reduced over axes if there are any. SUM and XOR give it back
  *   if all its elements are 0. With one replica every operation gives it back. Else SUM, PROD and XOR are
  *   MDIST_ERR_INVALID_ARGUMENT, because their meaning would be unclear.

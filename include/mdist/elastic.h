@@ -22,6 +22,10 @@
  * mdist_regroup. It forms the next *generation* of the job, of the workers that are left and those that have come,
  * deals the replicas out to them, and restores the commit.
  *
+ * Checkpoints outlive the job. Before the first run, the workers that are not newcomers restore one together, and call
+ * mdist_commit with its step. A newcomer restores nothing. Rank 0, which reads and writes checkpoints, is another worker
+ * after the first one is lost, so all hosts need their folder.
+ *
  * After mdist_regroup:
  * - The strategy, variables, datasets, iterators, checkpoints, gradients and blobs go on.
  * - Groups, calls, works and loops have ended: using one fails with MDIST_ERR_FAILED_PRECONDITION, reason

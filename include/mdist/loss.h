@@ -31,7 +31,8 @@ extern "C" {
  * That is the sum of @p per_example, each times its weight if there are weights, divided by the number of examples of
  * all replicas.
  *
- * The gradient with respect to an element is its weight divided by @p global_batch. The sum is taken in double.
+ * The gradient with respect to an element is its weight divided by @p global_batch. The sum is taken in double. Where
+ * the examples are counted, call it before the first mdist_gradients_ready of a round, as any other collective.
  * (TensorFlow: compute_average_loss. Its default divides by this replica's examples times the number of replicas.)
  * @param per_example   [k, ...] for k examples, which may be 0; a floating-point type
  * @param weights       NULL, or of the same type and shape, or [k]

@@ -221,10 +221,10 @@ typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
  * @param arguments  values that a step reads with mdist_replica_argument. Each replica sees its own tensor of a
  *                   per-replica or mirrored value; all see the one tensor of a plain value. May be NULL if the count
  *                   is 0.
- * @param results    receives @p result_count values that steps set with mdist_replica_set_result. A value is plain with
- *                   one local replica, else per-replica; NULL if no replica set it. If only some set it:
- *                   MDIST_ERR_MISMATCH. A result that was set at paths is a structure; every replica must set the same
- *                   paths.
+ * @param results    receives @p result_count values that steps set with mdist_replica_set_result. A value is plain if
+ *                   each worker of the job has one replica and the job is not elastic, else per-replica; NULL if no
+ *                   replica set it. If only some set it: MDIST_ERR_MISMATCH. A result that was set at paths is a
+ *                   structure; every replica must set the same paths.
  * @thread one at a time per strategy   @blocks until every step has returned
  * @collective no; the first run of an elastic job makes a commit: all workers
  * @calls-back step, as its type says; in that commit: the blobs' save functions   @since 0.1

@@ -72,6 +72,9 @@ typedef struct mdist_variable_options {
 /**
  * Creates a variable with a copy of @p initial on every replica (zeros if its data is NULL).
  *
+ * Worker 0's @p initial counts on all workers, so the others' may hold anything of the same dtype and shape. Memory of
+ * your own that is no variable, such as weights of another library, must be made equal by you: see mdist_broadcast.
+ *
  * Variables of one dtype lie side by side in one arena per replica: see mdist_variable_arena. In a step, use
  * mdist_replica_variable_create.
  * @param name  for messages and checkpoints; not empty, and unique within the strategy
