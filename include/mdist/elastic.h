@@ -23,8 +23,8 @@
  * deals the replicas out to them, and restores the commit.
  *
  * Checkpoints outlive the job. Before the first run, the workers that are not newcomers restore one together, and call
- * mdist_commit with its step. A newcomer restores nothing. Rank 0, which reads and writes checkpoints, is another worker
- * after the first one is lost, so all hosts need their folder.
+ * mdist_commit with its step. A newcomer restores nothing. Rank 0, which reads and writes checkpoints, is another
+ * worker after the first one is lost, so all hosts need their folder.
  *
  * After mdist_regroup:
  * - The strategy, variables, datasets, iterators, checkpoints, gradients and blobs go on.
