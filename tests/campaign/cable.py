@@ -18,6 +18,7 @@ from pathlib import Path
 
 from elastic import COMMIT, LATE, PATIENCE_S, REPLICAS, STEPS, Strike, begins, moment, write_data
 from time_limits import LONG_ENOUGH_S, Late, await_that, try_longer  # elastic.py says where they are
+from workers import elastic_place, start
 
 HOSTS = Path(__file__).resolve().parent.parent / "support/hosts.sh"
 SIZE = 4
@@ -55,27 +56,19 @@ class Run:
 
     def start(self, folder):
         address = f"10.78.0.{self.hosts[self.plan.near]}:4400"
-        own = {"PATH": os.environ["PATH"], "MDIST_ELASTIC_REPLICAS": str(REPLICAS), "MDIST_ELASTIC_COPIES": "2",
+        own = {"MDIST_ELASTIC_REPLICAS": str(REPLICAS), "MDIST_ELASTIC_COPIES": "2",
                "MDIST_ELASTIC_MIN_WORKERS": "1", "MDIST_ELASTIC_MAX_WORKERS": str(SIZE), "MDIST_ELASTIC_WAIT": "60s",
                "MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT": "10", "MDIST_COMMUNICATION_IMPLEMENTATION": self.link,
                "MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT": f"{self.silence_s}s",
                "MDIST_COMMUNICATION_JOIN_TIMEOUT": f"{join_s(self.silence_s)}s"}
-        self.store = self.on_host(self.plan.near, own, self.cable.mdist, "store", address, "-n", f"1:{SIZE}", "--job",
-                                  "cable")
+        self.store = start(self.cable.mdist, "store", address, "-n", f"1:{SIZE}", "--job", "cable",
+                           host=self.hosts[self.plan.near], **own)
         strikes = ["env", f"LD_PRELOAD={self.cable.preload}", f"STRIKE_FOLDER={folder}",
                    "STRIKES=" + ";".join(strike.words for strike in self.plan.strikes)] if self.plan.strikes else []
-        self.workers = []
-        for rank in range(SIZE):
-            place = {"MDIST_BOOTSTRAP": "env", "MDIST_STORE": address, "MDIST_STORE_OWNER": "launcher",
-                     "MDIST_JOB_ID": "cable", "MDIST_RANK": str(rank), "MDIST_SIZE": str(SIZE),
-                     "MDIST_WORKER_ID": str(1000 + rank)}
-            self.workers.append(self.on_host(rank // 2, {**own, **place}, *strikes, self.cable.program, "--elastic",
-                                             "--data", self.cable.data, "--batch", "64", "--epochs", "6",
-                                             "--limit-steps", str(STEPS), "--commit", str(COMMIT)))
-
-    def on_host(self, half, environment, *words):
-        return subprocess.Popen(["on_host", str(self.hosts[half]), *words], env=environment, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.workers = [start(*strikes, self.cable.program, "--elastic", "--data", self.cable.data, "--batch", "64",
+                              "--epochs", "6", "--limit-steps", str(STEPS), "--commit", str(COMMIT),
+                              host=self.hosts[rank // 2], **own, **elastic_place(rank, SIZE, address, "cable"))
+                        for rank in range(SIZE)]
 
     def pull(self, state):
         subprocess.run(["ip", "-n", f"host{self.hosts[1]}", "link", "set", "eth0", state], check=True)

@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from environment import environment  # noqa: E402
 from time_limits import LONG_ENOUGH_S, Late, await_that, try_longer  # noqa: E402
+from workers import start  # noqa: E402
 
 REPLICAS, COMMIT, STEPS = 8, 4, 60
 PATIENCE_S = 500
@@ -169,8 +169,7 @@ class Elastic:
                  if k in ("LD_PRELOAD", "STRIKE_FOLDER", "STRIKES")], self.program, "--elastic", "--data", self.data,
                  "--batch", "64", "--epochs", "6", "--limit-steps", str(STEPS), "--commit", str(COMMIT),
                  *(["--mirrored"] if plan.mirrored else [])]
-        return subprocess.Popen(words, env=environment(**{k: v for k, v in own.items() if k.startswith("MDIST_")}),
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return start(*words, **{k: v for k, v in own.items() if k.startswith("MDIST_")})
 
     def follow(self, process, plan, folder):
         """Returns what the job says. Lets a stopped worker run again once the others have given it up: then they say that
@@ -276,8 +275,7 @@ class Resized:
     def start(self, workers, job):
         words = [self.mdist, "launch", "-n", workers, "--job", job, "--", self.program, "--elastic", "--records", self.data,
                  "--batch", str(self.BATCH), "--epochs", "40", "--limit-steps", str(self.STEPS), "--commit", "4"]
-        return subprocess.Popen(words, env=environment(MDIST_ELASTIC_REPLICAS=str(REPLICAS)), stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return start(*words, MDIST_ELASTIC_REPLICAS=str(REPLICAS))
 
     def undisturbed(self):
         """What a job says that keeps its workers."""
@@ -396,9 +394,7 @@ class Long:
 
     def run(self):
         options, chance = self.campaign.options, random.Random(self.campaign.options.seed)
-        own = environment(MDIST_ELASTIC_REPLICAS=str(REPLICAS), TEST_PID="1", TEST_STEPS="1000000000")
-        process = subprocess.Popen(self.words, env=own,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        process = start(*self.words, MDIST_ELASTIC_REPLICAS=str(REPLICAS), TEST_PID="1", TEST_STEPS="1000000000")
         reader = threading.Thread(target=self.read, args=(process.stdout,))
         reader.start()
         began, usage = time.monotonic(), []

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from environment import environment  # noqa: E402
+from workers import start  # noqa: E402
 
 MDIST, WORKER = sys.argv[1:3]
 SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "TEST_STEPS": "2000", "TEST_PID": "1"}
@@ -29,9 +29,8 @@ class Launched:
         self.program.symlink_to(pathlib.Path(WORKER).resolve())
         if gate:
             variables["TEST_GATE"] = str(self.gate)
-        self.process = subprocess.Popen([MDIST, "launch", "-n", size, *(["--job", job] if job else []), "--",
-                                         self.program, "worker"], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        env=environment(**SETTINGS, **variables))
+        self.process = start(MDIST, "launch", "-n", size, *(["--job", job] if job else []), "--", self.program, "worker",
+                             errors=subprocess.PIPE, **SETTINGS, **variables)
         self.lines = []
 
     def await_lines(self, pattern, count):

@@ -13,6 +13,7 @@ import time
 
 from launch_support import MDIST, PATIENCE_S, Case, environment, hear_all, run_all
 from time_limits import Late, in_time
+from workers import start
 
 WORKER = sys.argv[2]
 SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "TEST_STEPS": "2000", "TEST_PID": "1"}
@@ -23,9 +24,7 @@ class Process:
     """A program whose lines are collected while it runs."""
 
     def __init__(self, *words, **variables):
-        self.process = subprocess.Popen(words, env=environment(**{**SETTINGS, **variables}), text=True,
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                        preexec_fn=hear_all)
+        self.process = start(*words, before=hear_all, **{**SETTINGS, **variables})
         self.lines, self.news, self.over = [], threading.Condition(), False
         self.reader = threading.Thread(target=self.read)
         self.reader.start()

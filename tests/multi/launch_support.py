@@ -11,6 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from environment import environment  # noqa: E402
 from time_limits import PATIENCE_S, await_that  # noqa: E402
+from workers import start  # noqa: E402
 
 MDIST = sys.argv[1]
 # Prints "up", waits for the given signal, and prints that it came. Not a shell: a shell that is about to wait misses it.
@@ -44,8 +45,7 @@ class Running:
     """A launcher that runs beside the test. Leaving the block waits for its end."""
 
     def __init__(self, *arguments, wrapper=(), env=None):
-        self.process = subprocess.Popen([*wrapper, MDIST, "launch", *arguments], env=environment(**(env or {})), stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_all)
+        self.process = start(*wrapper, MDIST, "launch", *arguments, errors=subprocess.PIPE, before=hear_all, **(env or {}))
         self.errors = ""
 
     def __enter__(self):

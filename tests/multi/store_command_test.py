@@ -5,14 +5,14 @@ import signal
 import subprocess
 
 from launch_support import MDIST, PATIENCE_S, Case, environment, hear_all, run_all
+from workers import start
 
 
 class Store:
     """A store that runs beside the test. Its variables come from its own stdout."""
 
     def __init__(self, *arguments, lines=2, **variables):
-        self.process = subprocess.Popen([MDIST, "store", *arguments], env=environment(**variables), text=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hear_all)
+        self.process = start(MDIST, "store", *arguments, errors=subprocess.PIPE, before=hear_all, **variables)
         said = [self.process.stdout.readline() for _ in range(lines)]
         self.variables = dict(line.strip().split("=", 1) for line in said if "=" in line)
 
@@ -29,9 +29,7 @@ class Store:
         return self.process.returncode, out, err
 
     def worker(self, rank, size=2, **others):
-        variables = {**self.variables, "MDIST_RANK": str(rank), "MDIST_SIZE": str(size), **others}
-        return subprocess.Popen([MDIST, "check", "--join"], env=environment(**variables), text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return start(MDIST, "check", "--join", **{**self.variables, "MDIST_RANK": str(rank), "MDIST_SIZE": str(size), **others})
 
 
 def ends(workers):

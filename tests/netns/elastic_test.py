@@ -5,28 +5,22 @@ MULTI_ELASTIC, in hosts.sh"""
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from environment import environment  # noqa: E402
 from time_limits import Late, in_time  # noqa: E402
+from workers import elastic_place, start  # noqa: E402
 
 MDIST, PROGRAM = (os.path.abspath(path) for path in sys.argv[1:3])
 PATIENCE_S = 180
 SIZE = 4  # two on each host
 
 
-def settings(**more):
-    return environment(MDIST_ELASTIC_REPLICAS="8", MDIST_ELASTIC_MIN_WORKERS="1", MDIST_ELASTIC_MAX_WORKERS=str(SIZE),
-                       MDIST_ELASTIC_WAIT="60s", MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT="10",
-                       MDIST_COMMUNICATION_JOIN_TIMEOUT="60s", **more)
-
-
 def on_host(host, *words, **more):
-    return subprocess.Popen(["on_host", str(host), *words], env=settings(**more), stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return start(*words, host=host, MDIST_ELASTIC_REPLICAS="8", MDIST_ELASTIC_MIN_WORKERS="1",
+                 MDIST_ELASTIC_MAX_WORKERS=str(SIZE), MDIST_ELASTIC_WAIT="60s", MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT="10",
+                 MDIST_COMMUNICATION_JOIN_TIMEOUT="60s", **more)
 
 
 class Elastic(unittest.TestCase):
@@ -35,8 +29,7 @@ class Elastic(unittest.TestCase):
         self.store = on_host(1, MDIST, "store", "10.78.0.1:4400", "-n", f"1:{SIZE}", "--job", "hosts", **more)
         workers = []
         for rank in range(SIZE):
-            own = {"MDIST_BOOTSTRAP": "env", "MDIST_STORE": "10.78.0.1:4400", "MDIST_STORE_OWNER": "launcher",
-                   "MDIST_JOB_ID": "hosts", "MDIST_RANK": str(rank), "MDIST_SIZE": str(SIZE), "MDIST_WORKER_ID": str(1000 + rank)}
+            own = elastic_place(rank, SIZE, "10.78.0.1:4400", "hosts")
             if die and rank >= 2:
                 own["TEST_DIE"] = die
             workers.append(on_host(1 + rank // 2, PROGRAM, "worker", **own, **more))

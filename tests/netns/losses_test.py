@@ -10,8 +10,8 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from environment import environment  # noqa: E402
 from time_limits import LONG_ENOUGH_S, PATIENCE_S, Late, await_that, in_time  # noqa: E402
+from workers import start_job  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
 HOSTS = 3
@@ -22,15 +22,10 @@ CONTROL, DATA = 1, 2  # connections of two workers, by the bytes that they have 
 
 
 def start(scenario, victim, hosts=HOSTS, per_host=1, limit_s=LONG_ENOUGH_S, **variables):
-    workers = []
-    for rank in range(hosts * per_host):
-        own = environment(
-            MDIST_RANK=str(rank), MDIST_SIZE=str(hosts * per_host), MDIST_STORE=f"10.78.0.1:{STORE_PORT}",
-            MDIST_DEVICES="cpu*1", MDIST_COMMUNICATION_TIMEOUT="60s", MDIST_COMMUNICATION_JOIN_TIMEOUT="90s",
-            MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s", TEST_VICTIM=str(victim), TEST_SEED="1", **variables)
-        workers.append(subprocess.Popen(["on_host", str(rank // per_host + 1), PROGRAM, "--worker", scenario], env=own,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-    return workers
+    return start_job([1 + rank // per_host for rank in range(hosts * per_host)], PROGRAM, "--worker", scenario,
+                     store=f"10.78.0.1:{STORE_PORT}", MDIST_COMMUNICATION_TIMEOUT="60s",
+                     MDIST_COMMUNICATION_JOIN_TIMEOUT="90s", MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s",
+                     TEST_VICTIM=str(victim), TEST_SEED="1", **variables)
 
 
 def start_and_join(scenario, victim, limit_s=LONG_ENOUGH_S):

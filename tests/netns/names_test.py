@@ -11,8 +11,8 @@ import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from environment import environment  # noqa: E402
 from time_limits import Late, in_time  # noqa: E402
+from workers import start  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
 HOST = b"\x0achief-host\x07example\x00"  # as a question spells it
@@ -76,10 +76,8 @@ class Names(unittest.TestCase):
         replace("/etc/nsswitch.conf", "hosts: files dns\n", cls.folder.name)
 
     def worker(self, rank, scenario, join_timeout, store="chief-host.example:7000"):
-        own = environment(MDIST_RANK=str(rank), MDIST_SIZE="2", MDIST_STORE=store, MDIST_DEVICES="cpu*1",
-                          MDIST_COMMUNICATION_JOIN_TIMEOUT=join_timeout, TEST_VICTIM="0")
-        return subprocess.Popen(["on_host", str(rank + 1), PROGRAM, "--worker", scenario], env=own,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return start(PROGRAM, "--worker", scenario, host=rank + 1, errors=subprocess.PIPE, MDIST_RANK=str(rank), MDIST_SIZE="2",
+                     MDIST_STORE=store, MDIST_DEVICES="cpu*1", MDIST_COMMUNICATION_JOIN_TIMEOUT=join_timeout, TEST_VICTIM="0")
 
     def await_all(self, *workers):
         for worker in workers:

@@ -11,8 +11,8 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from environment import environment  # noqa: E402
 from time_limits import PATIENCE_S, Late, try_longer  # noqa: E402
+from workers import start_job  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
 PER_JOB = 3
@@ -46,15 +46,9 @@ def mend(hosts, ways):
 
 
 def start(hosts, limit_s):
-    workers = []
-    for rank, host in enumerate(hosts):
-        own = environment(
-            MDIST_RANK=str(rank), MDIST_SIZE=str(PER_JOB), MDIST_STORE=f"10.78.0.{hosts[0]}:7000", MDIST_DEVICES="cpu*1",
-            MDIST_COMMUNICATION_TIMEOUT="120s", MDIST_COMMUNICATION_JOIN_TIMEOUT="60s",
-            MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s", TEST_VICTIM="0", TEST_SEED="1", TEST_LIMITED="1")
-        workers.append(subprocess.Popen(["on_host", str(host), PROGRAM, "--worker", "one_is_cut_off_for_a_while"], env=own,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-    return workers
+    return start_job(hosts, PROGRAM, "--worker", "one_is_cut_off_for_a_while", store=f"10.78.0.{hosts[0]}:7000",
+                     MDIST_COMMUNICATION_TIMEOUT="120s", MDIST_COMMUNICATION_JOIN_TIMEOUT="60s",
+                     MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s", TEST_VICTIM="0", TEST_SEED="1", TEST_LIMITED="1")
 
 
 def outlast(workers, seconds):
