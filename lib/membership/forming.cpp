@@ -344,11 +344,11 @@ Failure Forming::timed_out() const {
         return Failure(MDIST_ERR_TIMEOUT,
                        text("the store at ", options_.store, options_.serves_store ? ", which this worker serves," : "",
                             reached_store_ ? " did not let this worker join within " : " could not be reached within ",
-                            limit, why.empty() ? "" : "; ", why, missed_));
+                            limit, why.empty() ? "; no answer yet" : "; ", why, missed_));
     }
     const std::string names = missing_names();
     Failure failure(MDIST_ERR_TIMEOUT, text("not all workers joined within ", limit, ": ", progress_,
-                                            names.empty() ? "" : "; still waiting for: ", names));
+                                            names.empty() ? "" : "; still waiting for: ", names, missed_));
     return missing_.empty() ? failure : Failure(failure).worker(missing_.front());
 }
 

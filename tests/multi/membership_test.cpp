@@ -17,9 +17,11 @@
 #include <functional>
 #include <new>
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <setjmp.h>
@@ -287,6 +289,35 @@ void nobody_at_the_store_is_a_timeout_that_says_so(void **) {
     assert_false(tries.late);
 }
 
+void a_store_that_says_nothing_is_not_called_out_of_reach(void **) {
+    const int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at = {};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof at;
+    assert_int_equal(bind(silent, reinterpret_cast<sockaddr *>(&at), length), 0);
+    assert_int_equal(listen(silent, 64), 0); // the kernel takes connections, and nobody accepts them
+    assert_int_equal(getsockname(silent, reinterpret_cast<sockaddr *>(&at), &length), 0);
+    const std::string store = text("127.0.0.1:", ntohs(at.sin_port));
+    Tries tries = {"a store that says nothing", kFirstLimitMs, 0, 0};
+    while (another_try(&tries)) {
+        const uint64_t limit_ns = tries.limit_ms * kMillisecond;
+        WorkerTeam team;
+        team.start(1, [&](uint32_t, const Say &) {
+            MembershipOptions options = options_for(1, 2, store);
+            options.join_timeout_ns = limit_ns;
+            Membership group(options);
+        });
+        const std::string line = team.next_line(1);
+        assert_true(begins(line, text("TIMEOUT - worker none: the store at ", store)));
+        tries.late = contains(line, "could not be reached"); // not even the kernel had its turn
+        if (!tries.late)
+            assert_true(contains(line, text(" did not let this worker join within ", seconds_text(limit_ns))));
+    }
+    assert_false(tries.late);
+    close(silent);
+}
+
 /// Starts two workers of a job. `change` changes the options of the second. Returns what that one says.
 std::string refusal(const std::function<void(MembershipOptions &)> &change) {
     const std::string store = new_store();
@@ -502,6 +533,7 @@ int main() {
         cmocka_unit_test(one_workers_failure_is_everybodys_with_the_same_words),
         cmocka_unit_test(a_missing_worker_is_named_when_the_time_is_up),
         cmocka_unit_test(nobody_at_the_store_is_a_timeout_that_says_so),
+        cmocka_unit_test(a_store_that_says_nothing_is_not_called_out_of_reach),
         cmocka_unit_test(who_does_not_belong_is_told_why),
         cmocka_unit_test(the_first_of_two_of_one_rank_keeps_its_place),
         cmocka_unit_test(a_stale_worker_is_refused),
