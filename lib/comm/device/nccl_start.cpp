@@ -106,7 +106,7 @@ class NcclStart {
         }
         if (workers_ != nullptr) workers_->broadcast(call(), blob.data(), blob.size(), timeout_ns_);
         if (blob[0] == 0)
-            obstacle = "NCCL found no network interface for its ranks to meet on (see NCCL_SOCKET_IFNAME)";
+            obstacle = "NCCL made no id by which its ranks can meet (NCCL_DEBUG=WARN says why)";
         blob.erase(blob.begin());
         return blob;
     }
