@@ -35,7 +35,7 @@ static void expect_filled(mdist_variable_t *variable, uint32_t replicas, uint8_t
     }
 }
 
-enum { VARIABLES = 14 };
+enum { VARIABLES = DTYPES + 4 };
 static const uint64_t shapes[][3] = {{3, 5, 0}, {2, 2, 2}, {0, 4, 0}};
 static const size_t ranks[] = {2, 3, 2};
 
@@ -46,9 +46,9 @@ static void make_variables(mdist_strategy_t *strategy, mdist_variable_t *variabl
         char name[32];
         snprintf(name, sizeof name, "layer/%zu \"\xc3\xa4\"", i);
         const uint64_t large[] = {5000001};
-        const mdist_dtype_t dtype = (mdist_dtype_t)(i % 10 + 1);
+        const mdist_dtype_t dtype = (mdist_dtype_t)(i % DTYPES + 1);
         mdist_tensor_t tensor;
-        if (i == 13)
+        if (i + 1 == VARIABLES)
             OK(mdist_tensor_describe(NULL, MDIST_INT8, large, 1, &tensor, &error));
         else
             OK(mdist_tensor_describe(NULL, dtype, i < 3 ? shapes[i] : shapes[i % 2],

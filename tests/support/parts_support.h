@@ -51,7 +51,7 @@ MDIST_TEST_HELPER void make_parts_call(const Parts *self, int call, uint32_t id,
     const uint64_t random = mixed_pair(self->seed, 77u + (uint64_t)call);
     out->buffers = random % (PART_BUFFERS + 1);
     for (size_t b = 0; b < out->buffers; ++b) {
-        const mdist_dtype_t dtype = (mdist_dtype_t)(1 + (random >> (8 * b + 8)) % 10);
+        const mdist_dtype_t dtype = (mdist_dtype_t)(1 + (random >> (8 * b + 8)) % MDIST_BOOL); // the last
         const size_t size = mdist_dtype_size(dtype);
         uint64_t in = 0, taken = 0;
         for (uint32_t other = 0; other < n; ++other) {

@@ -98,8 +98,9 @@ struct Plan {
         for (uint32_t b = 0; b < buffers; ++b) {
             int32_t dtype = 0;
             do {
-                dtype = static_cast<int32_t>(1 + engine() % 10);
-            } while (op == MDIST_MEAN && dtype >= MDIST_INT8);
+                dtype = static_cast<int32_t>(1 + engine() % MDIST_BOOL); // the last type
+            } while ((op == MDIST_MEAN && dtype >= MDIST_INT8) ||
+                     (dtype == MDIST_BOOL && op != MDIST_MIN && op != MDIST_MAX));
             if (b > 0 && engine() % 2 == 0) dtype = parts[0].dtype;
             const std::size_t bytes = sizes[engine() % 8];
             const std::size_t more = bytes == 0 ? 0 : engine() % 7;
