@@ -84,16 +84,17 @@ Job::Job(const LaunchOptions &options, const Placement &placement, uint32_t usab
         session_.secret_file = kSecretInTheMaking;
 }
 
-void Job::make_secret() {
+void Job::choose_secret() {
     if (session_.secret_file == kSecretInTheMaking) {
         session_.secret = random_hex(kSecretBytes);
-        session_.secret_file = own_secret_.emplace(session_.secret).path();
+        session_.secret_file = own_secret_.emplace().path();
     } else if (!session_.secret_file.empty()) {
         session_.secret = read_secret(session_.secret_file);
     }
 }
 
 void Job::open() {
+    if (own_secret_) own_secret_->make(session_.secret);
     if (!options_.log_dir.empty()) std::filesystem::create_directories(options_.log_dir);
     if (options_.node_rank != 0) return;
     store_.emplace(

@@ -19,10 +19,10 @@ class Job {
     /// Both must outlive the job. Throws UsageError, std::runtime_error, std::system_error.
     Job(const LaunchOptions &options, const Placement &placement, uint32_t usable_cpus);
 
-    /// Makes the secret's file, unless there is one. If this process forks afterwards, the last process to end removes
-    /// it.
-    void make_secret();
-    /// Binds the store.
+    /// Reads the secret, or chooses one and the path of its file. The last process to end removes that file. So a
+    /// process that only watches must have called this, too.
+    void choose_secret();
+    /// Makes the secret's file, unless there is one, and binds the store.
     void open();
     /// Begins a start of the job: the first (0) or a restart.
     void begin(uint32_t restart);

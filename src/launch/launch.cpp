@@ -132,7 +132,7 @@ int run_launch(const LaunchOptions &options) {
         print_dry_run(options, job, usable_cpus);
         return 0;
     }
-    job.make_secret();
+    job.choose_secret();
     Signals signals; // before the store, whose thread must not receive signals
     return run_in_keeper(signals, [&] {
         int code = 0;

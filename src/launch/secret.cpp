@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace mdist {
@@ -48,10 +48,10 @@ void write_secret(const std::string &path, const std::string &secret) {
     fail(path);
 }
 
-SecretFile::SecretFile(const std::string &secret) {
-    std::string folder = (std::filesystem::temp_directory_path() / "mdist-XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr) fail(folder);
-    folder_ = folder;
+SecretFile::SecretFile() : folder_(std::filesystem::temp_directory_path() / ("mdist-" + random_hex(16))) {}
+
+void SecretFile::make(const std::string &secret) {
+    if (mkdir(folder_.c_str(), 0700) != 0) fail(folder_.string());
     write_secret(path(), secret);
 }
 

@@ -18,10 +18,13 @@ std::string random_hex(std::size_t bytes);
 /// file exists.
 void write_secret(const std::string &path, const std::string &secret);
 
+/// Two processes may have copies of one SecretFile. The last one to end removes the file, whichever has made it.
 class SecretFile {
   public:
-    /// Makes the file in its own folder among the temporary files. Throws std::system_error.
-    explicit SecretFile(const std::string &secret);
+    /// Chooses a path in a folder of its own among the temporary files. Throws std::system_error.
+    SecretFile();
+    /// Makes folder and file. Throws std::system_error.
+    void make(const std::string &secret);
     ~SecretFile();
     SecretFile(const SecretFile &) = delete;
     SecretFile &operator=(const SecretFile &) = delete;

@@ -7,6 +7,7 @@ import sys
 
 from launch_support import Case, Lifeline, Running, await_state, hears, run_all
 from seeds import is_long
+from time_limits import await_that
 
 # Prints its pid and its parent's, then ends as a named pipe tells it to.
 TOLD = """echo "$$ $PPID"
@@ -126,6 +127,14 @@ class Left(Case):
             self.keeper(job)
             os.killpg(job.process.pid, signal.SIGKILL)
             self.assertNothingLeft(job)
+
+    def test_no_secret_is_left_if_the_launcher_is_killed_as_soon_as_there_is_one(self):
+        for _ in range(100 if is_long() else 10):
+            with Running("-n", "1", "--", "sleep", "1000", env={"TMPDIR": str(self.folder)}) as job:
+                await_that(lambda: any(self.folder.iterdir()), "the secret's folder")
+                job.send(signal.SIGKILL)
+                self.assertEqual(job.process.stdout.read(), "")  # the keeper is gone, too
+                self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_everything_ends_when_the_keeper_is_killed(self):
         with self.started() as job:
