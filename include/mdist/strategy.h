@@ -91,7 +91,8 @@ typedef struct mdist_call_options {
  * other launchers. The key `strategy: mirrored`, or MDIST_BOOTSTRAP=single, says that it is meant.)
  *
  * - MDIST_ERR_TIMEOUT: some workers did not come within `communication.join_timeout`; the message names them
- * - MDIST_ERR_CONFIG: workers have different configurations or different numbers of replicas
+ * - MDIST_ERR_CONFIG: workers have different configurations or different numbers of replicas, or belong to two runs
+ *   (`different_run`)
  * - MDIST_ERR_UNAUTHENTICATED: this worker has no secret, or not the job's
  * - MDIST_ERR_FAILED_PRECONDITION, reasons `duplicate_rank` and `stale_session`: another process has this rank, or the
  *   job has been started again without this worker

@@ -10,4 +10,24 @@ std::string text_of(const Endpoint &endpoint) {
     return v6 ? text('[', endpoint.host, "]:", endpoint.port) : text(endpoint.host, ':', endpoint.port);
 }
 
+std::string host_and_pid(const Endpoint &endpoint) {
+    return endpoint.pid == 0 ? endpoint.host : text(endpoint.host, ", pid ", endpoint.pid);
+}
+
+void write_endpoint(PayloadWriter &out, const Endpoint &endpoint) {
+    out.text(endpoint.host)
+        .number(endpoint.port)
+        .number(static_cast<uint8_t>(endpoint.takes_datagrams))
+        .number(endpoint.pid);
+}
+
+Endpoint read_endpoint(PayloadReader &in) {
+    Endpoint endpoint;
+    endpoint.host = in.text();
+    endpoint.port = in.number<uint16_t>();
+    endpoint.takes_datagrams = in.number<uint8_t>() != 0;
+    endpoint.pid = in.number<uint32_t>();
+    return endpoint;
+}
+
 } // namespace mdist

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "util/payload.h"
+
 namespace mdist {
 
 /// The host is a numeric address, or a name that is not resolved yet.
@@ -12,10 +14,15 @@ struct Endpoint {
     std::string host;
     uint16_t port = 0;
     bool takes_datagrams = false; // whether a worker that listens there takes datagrams at the same port
+    uint32_t pid = 0;             // of a worker that listens there; 0: not told
     bool operator==(const Endpoint &) const = default;
 };
 
 /// "10.0.0.1:4400", "[::1]:4400"
 std::string text_of(const Endpoint &endpoint);
+/// "10.0.0.1, pid 77"
+std::string host_and_pid(const Endpoint &endpoint);
+void write_endpoint(PayloadWriter &out, const Endpoint &endpoint);
+Endpoint read_endpoint(PayloadReader &in);
 
 } // namespace mdist

@@ -29,12 +29,11 @@ Dial dial_store(World &world, const MembershipOptions &options, std::vector<Endp
     dial.key = store_key(options.secret);
     dial.most_payload = kMostFromStore;
     dial.make_body = [&world, &options](ConnectionId connection) {
-        const Endpoint at = world.listen(connection);
-        return PayloadWriter()
-            .number(at.port)
-            .number(static_cast<uint8_t>(at.takes_datagrams))
-            .text(options.agreement)
-            .take();
+        Endpoint at = world.listen(connection);
+        at.pid = options.pid;
+        PayloadWriter body;
+        write_endpoint(body, at);
+        return body.text(options.agreement).text(options.run).take();
     };
     return dial;
 }
@@ -153,11 +152,7 @@ void Forming::roster_came(const ControlFrame &frame) {
     formed_ = Formed();
     formed_.session = frame.session;
     for (uint32_t rank = 0; rank < options_.size && !payload.bad(); ++rank) {
-        Endpoint endpoint;
-        endpoint.host = payload.text();
-        endpoint.port = payload.number<uint16_t>();
-        endpoint.takes_datagrams = payload.number<uint8_t>() != 0;
-        formed_.roster.push_back(std::move(endpoint));
+        formed_.roster.push_back(read_endpoint(payload));
     }
     formed_.pulse = payload.bytes<sizeof(Digest)>();
     if (!payload.complete()) return start_over("the store's roster cannot be read");

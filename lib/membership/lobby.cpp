@@ -126,9 +126,10 @@ std::optional<Guest> Lobby::heard(ConnectionId connection, Waiting &guest, const
     }
     auto proven = guest.called.prove(guest.channel, frame);
     if (!proven) {
-        refuse(connection, guest,
-               Failure(MDIST_ERR_UNAUTHENTICATED, text(who_, " has a different secret from that of worker ",
-                                                       guest.called.hello().rank, " at ", guest.host)));
+        const Failure failure(MDIST_ERR_UNAUTHENTICATED, text(who_, " has a different secret from that of worker ",
+                                                              guest.called.hello().rank, " at ", guest.host));
+        if (when_refused_) when_refused_(guest.called.hello().rank, failure.message());
+        refuse(connection, guest, failure);
         return std::nullopt;
     }
     world_.send(connection, proven->answer);
@@ -156,7 +157,19 @@ void Lobby::greet(ConnectionId connection, Waiting &guest, const ControlFrame &f
         guest.greeted = true;
         guest.channel.reader.set_most_payload(most_body_ + 64);
         world_.send(connection, *answer); // tells a caller without a secret that one is needed
+        if (guest.called.hello().with_secret == key_.empty()) note_lack_of_secret(guest);
     }
+}
+
+/// The caller learns it from the answer, and does not go on.
+void Lobby::note_lack_of_secret(const Waiting &guest) {
+    const std::string caller = text("worker ", guest.called.hello().rank, " at ", guest.host);
+    const std::string why = key_.empty() ? text(caller, " has a secret, but ", who_, " has none; set secret_file on "
+                                                                                     "all workers or on none")
+                                         : text(caller, " has no secret, but ", who_, " has one; set secret_file there "
+                                                                                      "as on the other workers");
+    note_refusal("no secret", text(who_, " cannot take a connection: ", why));
+    if (when_refused_) when_refused_(guest.called.hello().rank, why);
 }
 
 void Lobby::tick() {

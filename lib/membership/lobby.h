@@ -59,6 +59,8 @@ class Lobby {
     void note_refusal(const std::string &cause, const std::string &sentence);
     void tick();
     uint64_t next_tick_ns() const;
+    /// Sets a function to call when a guest that claims this rank cannot show the secret.
+    void when_refused(std::function<void(uint32_t rank, const std::string &why)> call) { when_refused_ = std::move(call); }
 
   private:
     struct Waiting {
@@ -74,6 +76,7 @@ class Lobby {
     uint64_t kind_of(const Waiting &guest) const;
     void drop(ConnectionId connection, const char *why);
     void refuse(ConnectionId connection, Waiting &guest, const Failure &failure);
+    void note_lack_of_secret(const Waiting &guest);
     std::optional<Guest> heard(ConnectionId connection, Waiting &guest, const ControlFrame &frame);
     void greet(ConnectionId connection, Waiting &guest, const ControlFrame &frame);
 
@@ -86,6 +89,7 @@ class Lobby {
     SessionId session_ = {};
     bool open_ = false;
     LogLimit log_;
+    std::function<void(uint32_t, const std::string &)> when_refused_;
     std::map<ConnectionId, Waiting> guests_; // in the order they came
 };
 

@@ -22,6 +22,8 @@ void check_options(const MembershipOptions &options) {
     if (options.job.size() > kMostJobBytes) throw invalid(text("the job's name has ", options.job.size(), " bytes"));
     if (options.agreement.size() > kMostAgreementBytes)
         throw invalid(text("the configuration to agree on has ", options.agreement.size(), " bytes"));
+    if (options.run.size() > kMostRunBytes)
+        throw invalid(text("what tells the run apart has ", options.run.size(), " bytes"));
     if (options.join_timeout_ns == 0 || options.heartbeat_timeout_ns == 0)
         throw invalid("the limits for joining and for silence must be more than 0");
     check_secret(options.secret);

@@ -16,6 +16,8 @@ namespace mdist {
 using SessionId = std::array<unsigned char, 16>;
 
 inline constexpr std::size_t kMostAgreementBytes = 64 * 1024;
+inline constexpr std::size_t kMostRunBytes = 1024;
+inline constexpr std::size_t kMostJoinBytes = kMostAgreementBytes + kMostRunBytes + 512; // what comes with a PROOF
 inline constexpr std::size_t kMostBlobBytes = 64 * 1024; // of one worker in an exchange
 
 struct MembershipOptions {
@@ -26,6 +28,8 @@ struct MembershipOptions {
     std::string job;                // name of the job; workers of another job are refused
     uint32_t restart = 0;           // how often the launcher has restarted the job; workers with a lower one are stale
     std::string secret;             // empty: none
+    std::string run;                // what tells runs of a job apart, one "NAME = value" per line (Resolved::run)
+    uint32_t pid = 0;               // of this process, for messages
     std::string agreement;          // must be the same text on all workers, one "key = value" per line
     std::vector<std::string> names; // for messages, by rank: "worker 1 (10.0.0.2:4400)"; may be empty
     uint64_t join_timeout_ns = 0;

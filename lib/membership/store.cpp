@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint64_t kProgressNs = 50'000'000; // between two reports of the missing workers
 constexpr std::size_t kMostListed = 16;
+constexpr const char *kTwoRuns = "If the two belong to two runs, give each run a port or an MDIST_JOB_ID of its own";
 constexpr std::size_t kMostFromMember = 256; // payload of a frame from a member
 
 std::set<std::string> lines_of(const std::string &text) {
@@ -31,6 +32,12 @@ std::string_view key_of(std::string_view line) {
     return line.substr(0, line.find(" = "));
 }
 
+std::string line_of(const std::string &text, std::string_view key) {
+    for (const std::string &line : lines_of(text))
+        if (key_of(line) == key) return line;
+    return "";
+}
+
 std::string listed(const std::set<std::string> &lines, const std::set<std::string> &but) {
     std::string out;
     std::size_t count = 0;
@@ -42,14 +49,23 @@ std::string listed(const std::set<std::string> &lines, const std::set<std::strin
     return out.empty() ? "no such line" : out;
 }
 
-std::string name_of(const Guest &guest) {
-    return text("worker ", guest.hello.rank, " (", guest.host, ')');
+std::string name_of(uint32_t rank, const Endpoint &listens) {
+    return text("worker ", rank, " (", host_and_pid(listens), ')');
 }
 
-Failure disagreement(uint32_t rank, const std::string &host, const std::string &agreement, uint32_t other,
-                     const std::string &other_host, const std::string &other_agreement) {
-    return Failure(MDIST_ERR_CONFIG, text("worker ", rank, " (", host, ") is configured differently from worker ",
-                                          other, " (", other_host, "): ", differing_lines(other_agreement, agreement)))
+/// Compares a worker, `Joining` or `Member`, with another one, whose settings count.
+template <class Worker, class Other>
+std::optional<Failure> disagreement(uint32_t rank, const Worker &worker, uint32_t other_rank, const Other &other) {
+    const std::string who = name_of(rank, worker.listens), than = name_of(other_rank, other.listens);
+    if (const std::string name = different_run(other.run, worker.run); !name.empty())
+        return Failure(MDIST_ERR_CONFIG,
+                       text(who, " has ", line_of(worker.run, name), ", but ", than, " has ", line_of(other.run, name),
+                            ". So they count as two runs that meet at one address. Give each run a port of its own. "
+                            "If they are one run, set MDIST_JOB_ID to the same text on all of its workers"))
+            .reason("different_run");
+    if (other.agreement == worker.agreement) return std::nullopt;
+    return Failure(MDIST_ERR_CONFIG, text(who, " is configured differently from ", than, ": ",
+                                          differing_lines(other.agreement, worker.agreement)))
         .reason("different_config");
 }
 
@@ -68,10 +84,19 @@ std::string differing_lines(const std::string &there, const std::string &here) {
     return text(listed(theirs, ours), " there, ", listed(ours, theirs), " here");
 }
 
+std::string different_run(const std::string &a, const std::string &b) {
+    for (const std::string &line : lines_of(a)) {
+        const std::string other = line_of(b, key_of(line));
+        if (!other.empty() && other != line) return std::string(key_of(line));
+    }
+    return "";
+}
+
 Store::Store(World &world, StoreOptions options)
-    : world_(world), options_(std::move(options)), lobby_(world, "the store", kStoreRank, kMostAgreementBytes + 64) {
+    : world_(world), options_(std::move(options)), lobby_(world, "the store", kStoreRank, kMostJoinBytes) {
     lobby_.expect(options_.size);
     lobby_.open_for(store_key(options_.secret), SessionId{});
+    lobby_.when_refused([this](uint32_t rank, const std::string &why) { note_refused(rank, why); });
 }
 
 void Store::accepted(ConnectionId connection, const std::string &host) {
@@ -110,17 +135,14 @@ void Store::closed(ConnectionId connection, int) {
 }
 
 void Store::join(Guest guest) {
-    PayloadReader body(guest.body);
-    const auto port = body.number<uint16_t>();
-    const bool takes_datagrams = body.number<uint8_t>() != 0;
-    const std::string agreement = body.text();
     if (guest.hello.role == Role::kElastic)
         return refuse(guest, Failure(MDIST_ERR_CONFIG, text("the worker at ", guest.host,
                                                             " is configured for an elastic job, but the store serves "
                                                             "one of fixed size. Set the same elastic.* keys on all "
                                                             "workers"))
                                  .reason("different_config"));
-    if (!body.complete() || guest.hello.role != Role::kJoin) {
+    const auto joining = read(guest);
+    if (!joining || guest.hello.role != Role::kJoin) {
         world_.close(guest.connection);
         return;
     }
@@ -131,21 +153,31 @@ void Store::join(Guest guest) {
     }
     if (const auto failure = not_of_this_start(guest)) return refuse(guest, *failure);
     if (state_ != State::kGathering) return keep_waiting(std::move(guest));
-    if (const auto failure = objection(guest, agreement)) return refuse(guest, *failure);
+    if (const auto failure = objection(guest, *joining)) return refuse(guest, *failure);
     const uint32_t rank = guest.hello.rank;
-    if (rank == 0) send_away_who_differs(guest.host, agreement);
+    if (rank == 0) send_away_who_differs(*joining);
     guest.channel.reader.set_most_payload(kMostFromMember);
     members_.emplace(guest.connection,
-                     Member{rank, {guest.host, port, takes_datagrams}, agreement, false, std::move(guest.channel)});
+                     Member{rank, joining->listens, joining->agreement, joining->run, false, std::move(guest.channel)});
     refused_.erase(rank);
     log_debug("the store: worker ", rank, " has joined from ", guest.host);
     tell_progress_ns_ = std::min(tell_progress_ns_, world_.now_ns() + kProgressNs);
     if (members_.size() == options_.size) complete();
 }
 
+std::optional<Store::Joining> Store::read(const Guest &guest) {
+    PayloadReader body(guest.body);
+    Joining joining;
+    joining.listens = read_endpoint(body);
+    joining.listens.host = guest.host; // as the store sees it
+    joining.agreement = body.text();
+    joining.run = body.text();
+    return body.complete() ? std::optional(std::move(joining)) : std::nullopt;
+}
+
 std::optional<Failure> Store::not_of_this_start(const Guest &guest) const {
     const Hello &hello = guest.hello;
-    const std::string who = name_of(guest);
+    const std::string who = text("worker ", hello.rank, " (", guest.host, ')');
     if (hello.job != options_.job)
         return Failure(MDIST_ERR_CONFIG,
                        text(who, " belongs to the job ", in_quotes(hello.job), ", the store to ",
@@ -164,19 +196,18 @@ std::optional<Failure> Store::not_of_this_start(const Guest &guest) const {
     return std::nullopt;
 }
 
-std::optional<Failure> Store::objection(const Guest &guest, const std::string &agreement) const {
+std::optional<Failure> Store::objection(const Guest &guest, const Joining &joining) const {
     const Hello &hello = guest.hello;
     if (const Member *first = member(hello.rank))
         return Failure(MDIST_ERR_FAILED_PRECONDITION,
-                       text("worker ", hello.rank, " has already joined, from ", first->listens.host, "; ",
-                            name_of(guest), " needs another rank"))
+                       text(name_of(hello.rank, first->listens), " has already joined, so ",
+                            name_of(hello.rank, joining.listens), " needs another rank. ", kTwoRuns))
             .reason("duplicate_rank")
             .worker(hello.rank);
     if (hello.rank != 0 && !members_.empty()) {
         const Member *chief = member(0);
         const Member &other = chief != nullptr ? *chief : members_.begin()->second;
-        if (other.agreement != agreement)
-            return disagreement(hello.rank, guest.host, agreement, other.rank, other.listens.host, other.agreement);
+        return disagreement(hello.rank, joining, other.rank, other);
     }
     return std::nullopt;
 }
@@ -189,26 +220,29 @@ void Store::keep_waiting(Guest guest) {
 }
 
 void Store::refuse_late(Guest &guest) {
-    refuse(guest,
-           Failure(MDIST_ERR_FAILED_PRECONDITION,
-                   text(name_of(guest),
-                        " cannot join a session that is complete and running; it can join after that session ends"))
-               .reason("stale_session"));
+    const Member *const there = member(guest.hello.rank);
+    const auto joining = read(guest);
+    refuse(guest, Failure(MDIST_ERR_FAILED_PRECONDITION,
+                          text(name_of(guest.hello.rank, joining->listens),
+                               " cannot join a session that is complete and running",
+                               there == nullptr ? "" : ", with ",
+                               there == nullptr ? "" : name_of(there->rank, there->listens),
+                               "; it can join after that session ends. ", kTwoRuns))
+                      .reason("stale_session"));
 }
 
 /// Sends away members whose configuration differs from the chief's. The chief's counts, also if it joins after them.
-void Store::send_away_who_differs(const std::string &chief_host, const std::string &agreement) {
+void Store::send_away_who_differs(const Joining &chief) {
     for (auto it = members_.begin(); it != members_.end();) {
         auto &[id, member] = *it;
-        if (member.agreement == agreement) {
+        const auto failure = disagreement(member.rank, member, 0, chief);
+        if (!failure) {
             ++it;
             continue;
         }
-        const Failure failure =
-            disagreement(member.rank, member.listens.host, member.agreement, 0, chief_host, agreement);
-        lobby_.note_refusal("sent away", text("the store refused a worker: ", failure.message()));
-        refused_[member.rank] = failure.message();
-        send(id, member, FrameKind::kRefused, encode(failure));
+        lobby_.note_refusal("sent away", text("the store refused a worker: ", failure->message()));
+        refused_[member.rank] = failure->message();
+        send(id, member, FrameKind::kRefused, encode(*failure));
         world_.close(id);
         it = members_.erase(it);
     }
@@ -220,13 +254,17 @@ const Store::Member *Store::member(uint32_t rank) const {
     return nullptr;
 }
 
+/// For the report of who is missing.
+void Store::note_refused(uint32_t rank, const std::string &why) {
+    if (rank >= options_.size || member(rank) != nullptr) return;
+    refused_[rank] = why;
+    tell_progress_ns_ = std::min(tell_progress_ns_, world_.now_ns() + kProgressNs);
+}
+
 void Store::refuse(Guest &guest, const Failure &failure) {
     lobby_.note_refusal(failure.reason(),
                         text("the store of job ", in_quotes(options_.job), " refused a worker: ", failure.message()));
-    if (guest.hello.rank < options_.size && member(guest.hello.rank) == nullptr) {
-        refused_[guest.hello.rank] = failure.message();
-        tell_progress_ns_ = std::min(tell_progress_ns_, world_.now_ns() + kProgressNs);
-    }
+    note_refused(guest.hello.rank, failure.message());
     world_.send(guest.connection, guest.channel.pack(FrameKind::kRefused, SessionId{}, encode(failure)));
     world_.close(guest.connection);
 }
@@ -260,8 +298,7 @@ void Store::complete() {
     std::vector<const Endpoint *> by_rank(options_.size);
     for (const auto &[id, member] : members_) by_rank[member.rank] = &member.listens;
     PayloadWriter roster;
-    for (const Endpoint *listens : by_rank)
-        roster.text(listens->host).number(listens->port).number(static_cast<uint8_t>(listens->takes_datagrams));
+    for (const Endpoint *listens : by_rank) write_endpoint(roster, *listens);
     Digest pulse;
     world_.random(pulse.data(), pulse.size());
     roster.bytes(pulse);

@@ -58,7 +58,7 @@ class Store final : public Machine {
     struct Member {
         uint32_t rank;
         Endpoint listens;
-        std::string agreement;
+        std::string agreement, run;
         bool meshed;
         Channel channel;
     };
@@ -68,11 +68,18 @@ class Store final : public Machine {
         uint64_t until_ns;
     };
     void join(Guest guest);
+    /// What a guest says with its proof.
+    struct Joining {
+        Endpoint listens;
+        std::string agreement, run;
+    };
+    static std::optional<Joining> read(const Guest &guest);
     std::optional<Failure> not_of_this_start(const Guest &guest) const;
-    std::optional<Failure> objection(const Guest &guest, const std::string &agreement) const;
+    std::optional<Failure> objection(const Guest &guest, const Joining &joining) const;
+    void note_refused(uint32_t rank, const std::string &why);
     void keep_waiting(Guest guest);
     void refuse_late(Guest &guest);
-    void send_away_who_differs(const std::string &chief_host, const std::string &agreement);
+    void send_away_who_differs(const Joining &chief);
     const Member *member(uint32_t rank) const;
     void refuse(Guest &guest, const Failure &failure);
     void send(ConnectionId connection, Member &member, FrameKind kind, const std::string &payload);
@@ -98,5 +105,7 @@ class Store final : public Machine {
 bool is_loopback(const std::string &numeric_host);
 /// Lists the lines that differ between two texts: "`a = 1` there, `a = 2` here". Leaves out keys that only `there` has.
 std::string differing_lines(const std::string &there, const std::string &here);
+/// The name of the first line that both texts have with different values: "SLURM_JOB_ID". Empty if there is none.
+std::string different_run(const std::string &a, const std::string &b);
 
 } // namespace mdist

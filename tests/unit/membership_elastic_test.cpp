@@ -106,7 +106,7 @@ void a_generation_is_read_as_it_was_written_or_not_at_all(void **) {
     generation.session[3] = 9;
     generation.pulse[31] = 4;
     generation.resume = CommitId{12, 6};
-    generation.members = {{11, {"10.0.0.1", 5000, true}, {0, 3}}, {12, {"::1", 5001, false}, {3, 5}}};
+    generation.members = {{11, {"10.0.0.1", 5000, true, 70}, {0, 3}}, {12, {"::1", 5001, false, 71}, {3, 5}}};
     const std::string bytes = encode(generation);
     const auto read = decode_generation(bytes);
     assert_true(read.has_value());
@@ -141,13 +141,10 @@ struct Scene {
         Caller caller(hello, SessionId{}, "");
         guest.say(caller.hello(guest.channel));
         guest.listen();
-        const std::string body = PayloadWriter()
-                                     .number(id)
-                                     .number(believed)
-                                     .number(uint16_t{5000})
-                                     .number(uint8_t{1})
-                                     .text(agreement)
-                                     .take();
+        PayloadWriter words;
+        words.number(id).number(believed);
+        write_endpoint(words, {"10.0.0.1", 5000, true, 70});
+        const std::string body = words.text(agreement).take();
         guest.say(caller.answer(guest.channel, guest.heard.back(), body, "it"));
         guest.listen();
         return guest;

@@ -2,6 +2,7 @@
 // The store and its lobby, one event at a time.
 #include "membership_support.h"
 
+#include "membership/credentials.h"
 #include "membership/store.h"
 #include "subject.h"
 #include "util/log.h"
@@ -31,13 +32,13 @@ struct Scene {
     }
     /// Greets as that worker and goes on if asked to.
     Visitor join(ConnectionId id, uint32_t rank, uint32_t size, uint32_t restart = 2, bool prove = true,
-                 const std::string &agreement = "a = 1\n") {
+                 const std::string &agreement = "a = 1\n", const std::string &run = "") {
         Visitor guest = visitor(id);
         Caller caller(hello_of(rank, size, restart), SessionId{}, "");
         guest.say(caller.hello(guest.channel));
         guest.listen();
         if (guest.heard.empty() || !prove) return guest;
-        const std::string body = PayloadWriter().number(uint16_t{5000}).number(uint8_t{1}).text(agreement).take();
+        const std::string body = join_body(agreement, run, static_cast<uint32_t>(70 + id));
         guest.say(caller.answer(guest.channel, guest.heard.back(), body, "it"));
         return guest;
     }
@@ -65,6 +66,7 @@ void the_roster_comes_when_all_are_there_and_go_when_all_are_connected(void **) 
     assert_string_equal(roster.text().c_str(), "10.0.0.2"); // rank 0
     assert_int_equal(roster.number<uint16_t>(), 5000);
     assert_int_equal(roster.number<uint8_t>(), 1);
+    assert_int_equal(roster.number<uint32_t>(), 72);
     assert_string_equal(roster.text().c_str(), "10.0.0.1");
     one.say(one.channel.pack(FrameKind::kMeshed, session, {}));
     assert_int_equal(one.last(), FrameKind::kRoster);
@@ -172,6 +174,83 @@ void the_chief_decides_what_is_agreed_on(void **) {
     assert_int_equal(scene.store.joined(), 2);
 }
 
+Failure refusal_of(Visitor &guest) {
+    assert_int_equal(guest.last(), FrameKind::kRefused);
+    return *decode_failure(guest.heard.back().payload);
+}
+
+void assert_names(const std::string &sentence, std::initializer_list<const char *> all) {
+    for (const char *words : all)
+        if (sentence.find(words) == std::string::npos) {
+            print_error("no \"%s\" in: %s\n", words, sentence.c_str());
+            assert_true(false);
+        }
+}
+
+void two_runs_are_told_apart_by_what_both_say(void **) {
+    Scene scene(3);
+    const auto come = [&](ConnectionId id, uint32_t rank, const char *run) {
+        return scene.join(id, rank, 3, 2, true, "a = 1\n", run);
+    };
+    come(1, 0, "SLURM_JOB_ID = 7\nuser id on n1 = 1000\n");
+    Visitor other = come(2, 1, "SLURM_JOB_ID = 8\nuser id on n1 = 1000\n");
+    const Failure refused = refusal_of(other);
+    assert_string_equal(refused.reason().c_str(), "different_run");
+    assert_names(refused.message(), {"worker 1 (10.0.0.2, pid 72)", "worker 0 (10.0.0.1, pid 71)", "SLURM_JOB_ID = 8",
+                                     "SLURM_JOB_ID = 7", "port", "MDIST_JOB_ID"});
+    assert_names(scene.store.progress(), {"1 (refused:", "SLURM_JOB_ID = 8"});
+    Visitor user = come(3, 1, "user id on n1 = 1001\n");
+    assert_string_equal(refusal_of(user).reason().c_str(), "different_run");
+    come(4, 1, "SLURM_JOB_ID = 7\nuser id on n2 = 1001\n"); // on another host, users have other numbers
+    Visitor two = come(5, 2, "");                             // says nothing
+    assert_int_equal(two.last(), FrameKind::kRoster);
+}
+
+void the_chief_decides_which_run_it_is(void **) {
+    Scene scene(2);
+    Visitor one = scene.join(1, 1, 2, 2, true, "a = 1\n", "PBS_JOBID = 8\n");
+    scene.join(2, 0, 2, 2, true, "a = 1\n", "PBS_JOBID = 7\n");
+    assert_string_equal(refusal_of(one).reason().c_str(), "different_run");
+    assert_int_equal(scene.store.joined(), 1);
+}
+
+/// Nothing may tell two runs apart. Then the first that comes too late is told who was there.
+void who_finds_its_rank_taken_is_told_by_whom(void **) {
+    Scene scene(2);
+    scene.join(1, 1, 2);
+    Visitor twin = scene.join(2, 1, 2);
+    assert_names(refusal_of(twin).message(), {"(10.0.0.1, pid 71)", "(10.0.0.2, pid 72)", "two runs", "port"});
+    scene.join(3, 0, 2);
+    Visitor late = scene.join(4, 1, 2);
+    scene.pass(kLateNs);
+    assert_names(refusal_of(late).message(), {"(10.0.0.1, pid 71)", "(10.0.0.4, pid 74)", "two runs", "port"});
+}
+
+/// A caller that cannot show the secret gives up by itself. The store must say why it is missing.
+void a_lack_of_the_secret_is_a_reason(void **) {
+    for (const char *secret : {"", "the right one of some length"}) {
+        if (*secret != '\0' && !secrets_are_built()) continue;
+        for (const char *theirs : {"", "a wrong one of the same length"}) {
+            if (std::string_view(secret) == theirs || (*theirs != '\0' && !secrets_are_built())) continue;
+            FakeWorld world;
+            Store store(world, StoreOptions{2, 2, "job", secret});
+            store.accepted(1, "10.0.0.9");
+            Visitor guest{world, store, 1};
+            Caller caller(Scene::hello_of(1, 2, 2), SessionId{}, store_key(theirs));
+            guest.say(caller.hello(guest.channel));
+            assert_int_equal(guest.last(), FrameKind::kChallenge);
+            try {
+                guest.say(caller.answer(guest.channel, guest.heard.back(), join_body("a = 1\n"), "it"));
+            } catch (const Failure &) { // it has learned enough
+            }
+            const char *const why = *secret == '\0'   ? "has a secret, but the store has none"
+                                    : *theirs == '\0' ? "has no secret, but the store has one"
+                                                      : "has a different secret";
+            assert_names(store.progress(), {"missing: 0, 1 (refused: ", "worker 1 at 10.0.0.9", why});
+        }
+    }
+}
+
 void the_silent_make_room_for_those_who_speak(void **) {
     Scene scene(2);
     for (ConnectionId id = 1; id <= 1000; ++id) scene.visitor(id);
@@ -241,6 +320,10 @@ SUBJECT(membership_store) {
         cmocka_unit_test(the_first_that_leaves_is_remembered_until_the_next_session),
         cmocka_unit_test(restarts_are_told_apart),
         cmocka_unit_test(the_chief_decides_what_is_agreed_on),
+        cmocka_unit_test(two_runs_are_told_apart_by_what_both_say),
+        cmocka_unit_test(the_chief_decides_which_run_it_is),
+        cmocka_unit_test(who_finds_its_rank_taken_is_told_by_whom),
+        cmocka_unit_test(a_lack_of_the_secret_is_a_reason),
         cmocka_unit_test(the_silent_make_room_for_those_who_speak),
         cmocka_unit_test(a_worker_comes_in_however_many_ranks_strangers_claim),
         cmocka_unit_test(who_comes_early_and_has_said_hello_is_not_silent),

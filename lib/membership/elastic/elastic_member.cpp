@@ -37,13 +37,11 @@ Dial ElasticMember::dial_store() {
     // The port stays the same when it connects again, since the others of the generation know it.
     dial.make_body = [this](ConnectionId connection) {
         if (!listens_) listens_ = world_.listen(connection);
-        return PayloadWriter()
-            .number(id_)
-            .number(generation_.number)
-            .number(listens_->port)
-            .number(static_cast<uint8_t>(listens_->takes_datagrams))
-            .text(options_.agreement)
-            .take();
+        listens_->pid = options_.pid;
+        PayloadWriter body; // without the run: this store has no default address, and workers may come from anywhere
+        body.number(id_).number(generation_.number);
+        write_endpoint(body, *listens_);
+        return body.text(options_.agreement).take();
     };
     return dial;
 }

@@ -35,7 +35,7 @@ ElasticStore::ElasticStore(World &world, ElasticStoreOptions options)
     : world_(world),
       options_(std::move(options)),
       interval_ns_(std::clamp<uint64_t>(options_.heartbeat_timeout_ns / 10, 1'000'000, kLongestPulseNs)),
-      lobby_(world, "the store", kStoreRank, kMostAgreementBytes + 64),
+      lobby_(world, "the store", kStoreRank, kMostJoinBytes),
       next_ns_(world.now_ns() + interval_ns_) {
     options_.max_workers = std::min(options_.max_workers, options_.replicas);
     lobby_.expect(options_.max_workers);
@@ -103,8 +103,8 @@ void ElasticStore::join(Guest guest) {
     PayloadReader body(guest.body);
     const auto id = body.number<uint64_t>();
     const auto believed = body.number<uint32_t>();
-    const auto port = body.number<uint16_t>();
-    const bool takes_datagrams = body.number<uint8_t>() != 0;
+    Endpoint listens = read_endpoint(body);
+    listens.host = guest.host; // as the store sees it
     const std::string agreement = body.text();
     const bool is_elastic = guest.hello.role == Role::kElastic;
     if (is_elastic && (!body.complete() || id == 0)) return world_.close(guest.connection);
@@ -118,7 +118,7 @@ void ElasticStore::join(Guest guest) {
         lost(old);
     }
     guest.channel.reader.set_most_payload(kMostFromElastic);
-    Worker worker{id, guest.hello.rank, {guest.host, port, takes_datagrams}, agreement, std::move(guest.channel)};
+    Worker worker{id, guest.hello.rank, std::move(listens), agreement, std::move(guest.channel)};
     note_sign_of_life(id);
     send(guest.connection, worker, FrameKind::kWelcome, news_for(id));
     workers_.emplace(guest.connection, std::move(worker));

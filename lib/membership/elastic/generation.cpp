@@ -40,13 +40,10 @@ std::string encode(const Generation &generation) {
     out.number(static_cast<uint8_t>(generation.resume.has_value()));
     write_commit(out, generation.resume.value_or(CommitId{}));
     out.number(static_cast<uint32_t>(generation.members.size()));
-    for (const Generation::Member &member : generation.members)
-        out.number(member.id)
-            .text(member.listens.host)
-            .number(member.listens.port)
-            .number(static_cast<uint8_t>(member.listens.takes_datagrams))
-            .number(member.replicas.first)
-            .number(member.replicas.last);
+    for (const Generation::Member &member : generation.members) {
+        out.number(member.id).number(member.replicas.first).number(member.replicas.last);
+        write_endpoint(out, member.listens);
+    }
     return out.take();
 }
 
@@ -64,10 +61,8 @@ std::optional<Generation> decode_generation(std::string_view bytes) {
     for (uint32_t rank = 0; rank < count && !in.bad(); ++rank) {
         Generation::Member member;
         member.id = in.number<uint64_t>();
-        member.listens.host = in.text();
-        member.listens.port = in.number<uint16_t>();
-        member.listens.takes_datagrams = in.number<uint8_t>() != 0;
         member.replicas = read_range(in);
+        member.listens = read_endpoint(in);
         generation.members.push_back(std::move(member));
     }
     if (!in.complete()) return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include "cluster/config.h"
 #include "cluster/elastic_settings.h"
+#include "cluster/run.h"
 #include "cluster/secret_file.h"
 #include "cluster/settle_store.h"
 #include "comm/call/bad_message.h"
@@ -19,6 +20,8 @@
 #include <charconv>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 namespace mdist {
 namespace {
@@ -54,6 +57,8 @@ MembershipOptions options_of(const Config &config, const Resolved &resolved, con
     options.restart = resolved.restart;
     options.secret = read_secret(config);
     if (options.secret.empty()) options.secret = resolved.secret;
+    options.run = run_lines(config.is_from_environment() ? &process_environment() : nullptr);
+    options.pid = static_cast<uint32_t>(getpid());
     options.agreement = agreement_of(config, replicas, kind);
     options.names = resolved.names;
     options.join_timeout_ns = config.duration_ns("communication.join_timeout");
