@@ -96,7 +96,8 @@ MDIST_API mdist_status_t mdist_commit(mdist_strategy_t *strategy, uint64_t step,
  * - MDIST_ERR_DATA_LOSS, `replica_lost`: the state of some replicas is lost. The message names them.
  * - MDIST_ERR_ABORTED, `old_generation`: the job goes on without this worker, which was silent too long. `no_store`:
  *   the store cannot be reached. `unreachable`: the worker cannot connect with the others. `no_commit`: there was no
- *   commit yet. `dismissed`: the launcher has asked this worker to leave.
+ *   commit yet. `dismissed`: the launcher has asked this worker to leave. `dropped`: others waited for this worker, and
+ *   it did not call mdist_regroup in time.
  * - MDIST_ERR_TIMEOUT, `too_few_workers`: fewer than `elastic.min_workers` came within `elastic.wait`.
  * - MDIST_ERR_MISMATCH, `different_program`: this newcomer has not created what the job has.
  * - MDIST_ERR_DEVICE, or MDIST_ERR_TIMEOUT with reason `gpu_timeout`: a GPU of this worker has failed, or does not end

@@ -85,6 +85,19 @@ MDIST_API mdist_status_t mdist_store_create_elastic(const char *address, const m
 MDIST_API mdist_status_t mdist_store_worker_ended(mdist_store_t *store, uint64_t id, mdist_error_t **error);
 
 /**
+ * Takes the next worker that is out of an elastic job although nobody has told the store that its process has ended.
+ *
+ * Such a process hangs, was stopped or is cut off. If the job goes on, a launcher ends the process and may start
+ * another one. If the job has failed, its other workers end with an error, and this one may never do so. Each worker is
+ * told once. A launcher asks now and then, such as five times a second.
+ * @param id    receives the number in the worker's variable MDIST_WORKER_ID, or 0 if there is no such worker for now
+ * @param goes_on  receives 1 if the job goes on without it, 0 if the job has failed; may be NULL
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.3
+ */
+MDIST_API mdist_status_t mdist_store_left_behind(mdist_store_t *store, uint64_t *id, int32_t *goes_on,
+                                                 mdist_error_t **error);
+
+/**
  * Asks a worker of an elastic job to leave, so that the job goes on with fewer workers and loses no step.
  *
  * From now on mdist_membership_changed tells all workers to commit and regroup. In the regroup the others take over its

@@ -115,6 +115,16 @@ mdist_status_t mdist_store_dismiss(mdist_store_t *store, uint64_t id, mdist_erro
     return guard("mdist_store_dismiss", error, [&] { pin(store)->elastic().dismiss(id); });
 }
 
+mdist_status_t mdist_store_left_behind(mdist_store_t *store, uint64_t *id, int32_t *goes_on, mdist_error_t **error) {
+    return guard("mdist_store_left_behind", error, [&] {
+        const auto pinned = pin(store);
+        need(id, "id");
+        const auto left = pinned->elastic().take_left_behind();
+        *id = left ? left->id : 0;
+        if (goes_on != nullptr) *goes_on = left && left->job_goes_on ? 1 : 0;
+    });
+}
+
 mdist_status_t mdist_store_worker_ended(mdist_store_t *store, uint64_t id, mdist_error_t **error) {
     return guard("mdist_store_worker_ended", error, [&] { pin(store)->elastic().worker_ended(id); });
 }

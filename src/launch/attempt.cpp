@@ -21,6 +21,8 @@ constexpr double kEvidence_s = 1;
 /// Signals within this time are one request. `timeout` signals the launcher and then its group, systemd sends SIGTERM
 /// and SIGHUP, and wrappers pass on what the terminal sends to all.
 constexpr Clock::duration kOneRequest = std::chrono::seconds(1);
+/// Between two looks at who is out of an elastic job.
+constexpr Clock::duration kLook = std::chrono::milliseconds(200);
 
 std::string seconds_text(double count) {
     char text[32];
@@ -108,14 +110,46 @@ void Attempt::note_end_in_elastic(Worker &worker) {
     if (dismissed_.count(&worker) != 0)
         return console_.notice("rank " + std::to_string(worker.place().rank) + " has left the job (--resize)");
     if (first_failed_ == nullptr) first_failed_ = &worker;
-    const auto done = [](const auto &other) { return other->ended() && other->ended_well(); };
-    const bool ends = asked_ != 0 || outcome_.cause != Cause::kWorkers || worker.told() != 0 ||
-                      std::any_of(workers_.begin(), workers_.end(), done);
+    note_left_behind(Clock::now()); // perhaps it has ended because of that
+    const auto left = left_behind_.find(&worker);
+    const bool was_left = left != left_behind_.end();
+    const bool ends = asked_ != 0 || outcome_.cause != Cause::kWorkers || any_ended_well() ||
+                      (was_left ? !left->second.job_goes_on : worker.told() != 0);
     const std::string sentence = "rank " + std::to_string(worker.place().rank) + " has ended (" + worker.how() + ")";
-    if (worker.was_killed() && !ends)
+    if ((worker.was_killed() || was_left) && !ends)
         killed_.push_back({worker.place(), sentence});
     else
         console_.notice(sentence);
+}
+
+bool Attempt::any_ended_well() const {
+    return std::any_of(workers_.begin(), workers_.end(),
+                       [](const auto &worker) { return worker->ended() && worker->ended_well(); });
+}
+
+/// Learns which workers the elastic job is without. Once a worker has ended well, the job is done, and the others may
+/// take as long as they like.
+void Attempt::note_left_behind(Time now) {
+    while (const std::optional<LeftBehind> left = replacing_->left_behind()) {
+        const auto found =
+            std::find_if(workers_.begin(), workers_.end(), [&](const auto &one) { return one->id() == left->id; });
+        if (found == workers_.end() || any_ended_well()) continue;
+        Worker &worker = **found;
+        left_behind_.emplace(&worker, Leftover{Ending(options_.grace_s), left->job_goes_on})
+            .first->second.ending.let_end(now);
+        if (worker.ended()) continue;
+        console_.notice("rank " + std::to_string(worker.place().rank) + " (pid " + std::to_string(worker.pid()) +
+                        ") does not answer; the job " + (left->job_goes_on ? "goes on without it" : "has failed") +
+                        ". It has " + seconds_text(options_.grace_s) + " to end");
+    }
+}
+
+/// Ends those that do not end by themselves.
+void Attempt::end_left_behind(Time now) {
+    if (!replacing_) return;
+    note_left_behind(now);
+    for (auto &[worker, leftover] : left_behind_)
+        if (const int signal = worker->ended() ? 0 : leftover.ending.due(now)) worker->send(signal);
 }
 
 void Attempt::replace_killed() {
@@ -153,9 +187,7 @@ std::string Attempt::resize(uint32_t wanted) {
     if (wanted < replacing_->least || wanted > most)
         return "the job has from " + std::to_string(replacing_->least) + " to " + std::to_string(most) +
                " workers (-n MIN:MAX), so it cannot have " + std::to_string(wanted);
-    const auto done = [](const auto &worker) { return worker->ended() && worker->ended_well(); };
-    if (asked_ != 0 || clearing_ || std::any_of(workers_.begin(), workers_.end(), done))
-        return "the job is about to end";
+    if (asked_ != 0 || clearing_ || any_ended_well()) return "the job is about to end";
     std::vector<Worker *> stay = staying();
     const std::size_t before = stay.size();
     for (; stay.size() > wanted; stay.pop_back()) {
@@ -184,7 +216,7 @@ std::string Attempt::resize(uint32_t wanted) {
 void Attempt::conclude() {
     const auto well = [](const auto &worker) { return worker->ended_well(); };
     if (replacing_) {
-        outcome_.all_ended_well = std::any_of(workers_.begin(), workers_.end(), well);
+        outcome_.all_ended_well = any_ended_well();
         outcome_.first_failure = outcome_.all_ended_well ? nullptr : first_failed_;
     } else {
         outcome_.first_failure = verdict_.cause(first_gone_());
@@ -236,6 +268,7 @@ void Attempt::tell_failure(Time now) {
 void Attempt::keep_time() {
     const Time now = Clock::now();
     tell_failure(now);
+    end_left_behind(now);
     if (deadline_ && now >= *deadline_ && outcome_.cause != Cause::kTimeout) {
         console_.notice("the job reached its time limit of " + seconds_text(options_.timeout_s) + " (--timeout)");
         outcome_.cause = Cause::kTimeout;
@@ -258,6 +291,7 @@ int Attempt::poll_timeout_ms() const {
     for (const std::optional<Time> &due : {ending_.next(), deadline_})
         if (due) next = std::min(next, *due);
     if (verdict_.has_failed() && !told_failure_) next = std::min(next, verdict_.due());
+    if (replacing_ && !all_ended()) next = std::min(next, Clock::now() + kLook);
     for (const auto &worker : workers_)
         for (const WorkerStream *stream : {&worker->output(), &worker->errors()})
             if (stream->held_until()) next = std::min(next, *stream->held_until());

@@ -7,11 +7,13 @@
 #include "launch/deaths.h"
 #include "launch/ending.h"
 #include "launch/signals.h"
+#include "launch/store.h"
 #include "launch/variables.h"
 #include "launch/verdict.h"
 #include "launch/worker.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -40,6 +42,7 @@ class Attempt {
         std::function<void(uint64_t id)> worker_ended;
         std::function<WorkerStart(const Place &place, uint32_t number)> start_again;
         std::function<void(uint64_t id)> dismiss;
+        std::function<std::optional<LeftBehind>()> left_behind;
         uint32_t least;   // workers
         Control *control; // NULL: nobody can ask for another number of workers
     };
@@ -71,6 +74,9 @@ class Attempt {
     bool reap_one(pid_t pid);
     void note_end(Worker &worker);
     void note_end_in_elastic(Worker &worker);
+    bool any_ended_well() const;
+    void note_left_behind(Time now);
+    void end_left_behind(Time now);
     void replace_killed();
     void start_worker(const Place &place);
     std::string resize(uint32_t wanted);
@@ -97,6 +103,12 @@ class Attempt {
     std::vector<Place> places_;          // of all that it may have
     std::vector<Killed> killed_;         // to be replaced
     std::set<const Worker *> dismissed_; // were asked to leave
+    /// A worker that its elastic job is without.
+    struct Leftover {
+        Ending ending;
+        bool job_goes_on;
+    };
+    std::map<Worker *, Leftover> left_behind_;
     uint32_t replacements_ = 0;
     const Worker *first_failed_ = nullptr; // of an elastic job
     bool told_failure_ = false;

@@ -72,6 +72,14 @@ void JobStore::worker_ended(uint64_t id) {
     require_ok(mdist_store_worker_ended(store_.get(), id, &error), error);
 }
 
+std::optional<LeftBehind> JobStore::take_left_behind() {
+    mdist_error_t *error = nullptr;
+    uint64_t id = 0;
+    int32_t goes_on = 0;
+    require_ok(mdist_store_left_behind(store_.get(), &id, &goes_on, &error), error);
+    return id == 0 ? std::nullopt : std::optional(LeftBehind{id, goes_on != 0});
+}
+
 void JobStore::dismiss(uint64_t id) {
     mdist_error_t *error = nullptr;
     require_ok(mdist_store_dismiss(store_.get(), id, &error), error);

@@ -6,6 +6,7 @@
 #include "handles.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace mdist {
@@ -16,6 +17,12 @@ struct JobStoreOptions {
     uint32_t least = 0; // workers of an elastic job; 0: the job is not elastic
     std::string job;
     std::string secret; // empty: none
+};
+
+/// A worker that is out of an elastic job, though its process may still run.
+struct LeftBehind {
+    uint64_t id;
+    bool job_goes_on;
 };
 
 class JobStore {
@@ -31,6 +38,8 @@ class JobStore {
     uint32_t first_gone() const;
     /// Tells the store of an elastic job that the process of a worker has ended.
     void worker_ended(uint64_t id);
+    /// Returns each of them once.
+    std::optional<LeftBehind> take_left_behind();
     /// Asks a worker of an elastic job to leave.
     void dismiss(uint64_t id);
     /// Prepares for the workers of another start of the job.

@@ -130,6 +130,18 @@ CALL(store_worker_ended) {
     return status;
 }
 
+CALL(store_left_behind) {
+    (void)w;
+    mdist_store_t *store = NULL;
+    uint64_t id = 7;
+    int32_t goes_on = 7;
+    mdist_status_t status = create_elastic(&store, error);
+    if (status == MDIST_OK) status = mdist_store_left_behind(store, &id, &goes_on, error);
+    if (status == MDIST_OK && (id != 0 || goes_on != 0)) status = MDIST_ERR_INTERNAL;
+    mdist_store_destroy(store);
+    return status;
+}
+
 CALL(store_dismiss) {
     (void)w;
     mdist_store_t *store = NULL;
@@ -158,5 +170,6 @@ static const Entry entries[] = {
     ENTRY(store_restart, ANYWHERE),       ENTRY(store_progress, ANYWHERE),
     ENTRY(store_first_gone, ANYWHERE),    ENTRY(gpu_count, ANYWHERE),
     ENTRY(store_create_elastic, ANYWHERE), ENTRY(store_worker_ended, ANYWHERE), ENTRY(store_dismiss, ANYWHERE),
+    ENTRY(store_left_behind, ANYWHERE),
 };
 const Table cluster_table = {entries, sizeof entries / sizeof *entries};

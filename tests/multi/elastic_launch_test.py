@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from time_limits import Late, in_time  # noqa: E402
 from workers import start  # noqa: E402
 
 MDIST, WORKER = sys.argv[1:3]
@@ -22,15 +23,15 @@ SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "TEST_STEPS": "2000", "TEST_PID": "1"
 class Launched:
     """An elastic job under the launcher, whose lines can be awaited. With a gate, it does not end before end()."""
 
-    def __init__(self, size, gate=False, job=None, **variables):
+    def __init__(self, size, gate=False, job=None, options=(), **variables):
         self.folder = tempfile.TemporaryDirectory(prefix="mdist-gate-")
         self.gate = pathlib.Path(self.folder.name, "open")
         self.program = pathlib.Path(self.folder.name, "worker")
         self.program.symlink_to(pathlib.Path(WORKER).resolve())
         if gate:
             variables["TEST_GATE"] = str(self.gate)
-        self.process = start(MDIST, "launch", "-n", size, *(["--job", job] if job else []), "--", self.program, "worker",
-                             errors=subprocess.PIPE, **SETTINGS, **variables)
+        self.process = start(MDIST, "launch", "-n", size, *(["--job", job] if job else []), *options, "--", self.program,
+                             "worker", errors=subprocess.PIPE, **SETTINGS, **variables)
         self.lines = []
 
     def await_lines(self, pattern, count):
@@ -80,6 +81,22 @@ class Elastic(unittest.TestCase):
         os.kill(int(job.await_lines(r"pid (\d+)", 4)[1]), signal.SIGKILL)
         job.await_lines(r"(begun)", 5)
         self.check(job, 1)
+
+    @in_time(3)
+    def test_a_worker_that_hangs_is_ended_and_replaced(self, limit_s):
+        for size in ("2:2", "1:3"):  # the job cannot go on without it, or can
+            with tempfile.TemporaryDirectory() as folder:
+                job = Launched(size, gate=True, options=("--grace", "0.5"), TEST_DIE="hang 50 1", TEST_HANG=f"{folder}/hang",
+                               MDIST_COMMUNICATION_TIMEOUT=f"{limit_s}s", MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s")
+                workers = int(size[-1])
+                try:
+                    job.await_lines(r"(begun)", workers + 1)
+                    self.check(job, 1)
+                except AssertionError as error:
+                    code, _, errors = job.end()
+                    if errors.count("does not answer") > 1 or code != 0:
+                        raise Late(f"{error}: {errors}") from error
+                    raise
 
     def test_the_job_goes_on_if_a_replacement_cannot_be_started(self):
         job = Launched("2:4", gate=True)

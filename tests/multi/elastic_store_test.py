@@ -12,7 +12,7 @@ import threading
 import time
 
 from launch_support import MDIST, PATIENCE_S, Case, environment, hear_all, run_all
-from time_limits import Late, in_time
+from time_limits import Late, await_that, in_time
 from workers import start
 
 WORKER = sys.argv[2]
@@ -155,6 +155,22 @@ class ElasticStore(Case):
         os.kill(int(first.await_lines(r"pid (\d+)", 2)[1]), signal.SIGKILL)
         first.await_lines("(begun)", 3)
         self.assertEqual(self.results([first, second]), self.undisturbed())
+
+    @in_time(3)
+    def test_a_worker_that_was_too_slow_is_told_so(self, limit_s):
+        self.begin(limit_s)
+        hang = self.folder / f"hang-{limit_s}"
+        self.silence["MDIST_COMMUNICATION_TIMEOUT"] = f"{limit_s}s"
+        _, variables = self.store("1:3")
+        workers = [self.worker(variables, TEST_DIE="hang 50 1", TEST_HANG=str(hang)) for _ in range(3)]
+        for worker in workers:
+            worker.await_lines("(begun)")
+        await_that(lambda: hang.exists() and hang.read_text().endswith("\n"), "a worker that hangs")
+        (slow,) = (worker for worker in workers if worker.process.pid == int(hang.read_text()))
+        results = self.results([worker for worker in workers if worker is not slow])
+        (self.folder / f"hang-{limit_s}.over").touch()
+        self.assertEqual(slow.await_lines(r"failed mdist_regroup: MDIST_ERR_ABORTED (\w+)"), ["dropped"])
+        self.assertEqual(results, self.undisturbed())
 
     def test_it_says_what_is_wrong(self):
         def fails(*arguments, **variables):

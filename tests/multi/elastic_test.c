@@ -140,11 +140,19 @@ static void two_losses_with_a_commit_between(void **state) {
 }
 
 static int is_left_behind(const Worker *worker) {
-    return strstr(worker->text, "ABORTED old_generation") != NULL || strstr(worker->text, "ABORTED job_ended") != NULL;
+    return strstr(worker->text, "ABORTED old_generation") != NULL || strstr(worker->text, "ABORTED job_ended") != NULL ||
+           strstr(worker->text, "ABORTED dropped") != NULL;
 }
 
-/// Runs a job in which worker 1 is stopped. Returns whether one of the others was left behind, too.
-static int freeze_one(const char *link, uint64_t limit_ms, const char *result) {
+static void make_file(const char *path) {
+    FILE *const made = fopen(path, "w");
+    assert_non_null(made);
+    fclose(made);
+}
+
+/// Runs a job in which worker 1 is stopped, or hangs in a step until there is the file `hang`.over. Returns whether one of
+/// the others was left behind, too.
+static int freeze_one(const char *link, uint64_t limit_ms, const char *result, const char *hang) {
     Job job;
     char limit[32];
     mdist_error_t *error = NULL;
@@ -153,15 +161,32 @@ static int freeze_one(const char *link, uint64_t limit_ms, const char *result) {
     mdist_store_destroy(job.store); // one with a shorter limit
     snprintf(limit, sizeof limit, "%ums", (unsigned)limit_ms);
     setenv("MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT", limit, 1);
+    if (hang != NULL) setenv("MDIST_COMMUNICATION_TIMEOUT", limit, 1);
     OK(mdist_store_create_elastic("127.0.0.1:0", NULL, "elastic", NULL, &job.store, &error));
     OK(mdist_store_address(job.store, job.address, sizeof job.address, NULL, &error));
-    for (uint32_t i = 0; i < 3; ++i) start(&job, i == 1 ? "hold 7 4" : NULL);
+    for (uint32_t i = 0; i < 3; ++i) start(&job, i != 1 ? NULL : hang != NULL ? "hang 7 4" : "hold 7 4");
     int status = 0; // it stops itself in a step, and the others go on without it
-    assert_int_equal(waitpid(job.workers[1].pid, &status, WUNTRACED), job.workers[1].pid);
-    assert_true(WIFSTOPPED(status));
+    if (hang == NULL) {
+        assert_int_equal(waitpid(job.workers[1].pid, &status, WUNTRACED), job.workers[1].pid);
+        assert_true(WIFSTOPPED(status));
+    }
     for (uint32_t i = 0; i < 3; i += 2) reap(&job, job.workers[i].pid);
-    kill(job.workers[1].pid, SIGCONT);
-    finish(&job);
+    uint64_t id = 0;
+    int32_t goes_on = 0;
+    OK(mdist_store_left_behind(job.store, &id, &goes_on, &error)); // what a launcher ends
+    const int is_told = id == job.workers[1].id && goes_on == 1;
+    if (hang == NULL) {
+        kill(job.workers[1].pid, SIGCONT);
+        finish(&job);
+    } else {
+        char over[128];
+        snprintf(over, sizeof over, "%s.over", hang);
+        make_file(over);
+        finish(&job);
+        remove(hang);
+        remove(over);
+        unsetenv("MDIST_COMMUNICATION_TIMEOUT");
+    }
     for (uint32_t i = 0; i < 3; ++i) {
         const Worker *const worker = &job.workers[i];
         if (i == 1 ? is_left_behind(worker) : strstr(worker->text, result) != NULL) continue;
@@ -170,6 +195,8 @@ static int freeze_one(const char *link, uint64_t limit_ms, const char *result) {
                strstr(worker->text, "TIMEOUT") != NULL;
         assert_true(late);
     }
+    assert_true(late || is_told);
+    assert_true(late || hang == NULL || strstr(job.workers[1].text, "ABORTED dropped") != NULL);
     return late;
 }
 
@@ -182,10 +209,26 @@ static void a_frozen_worker_is_left_behind(void **state) {
     run_undisturbed(&job, 2, result);
     for (int shm = 0; shm < 2; ++shm) {
         Tries tries = {.what = "a frozen worker", .limit_ms = 3000};
-        while (another_try(&tries)) tries.late = freeze_one(shm ? "auto" : "tcp", tries.limit_ms, result);
+        while (another_try(&tries)) tries.late = freeze_one(shm ? "auto" : "tcp", tries.limit_ms, result, NULL);
         assert_false(tries.late);
     }
     unsetenv("TEST_STEPS");
+}
+
+/// The same of one whose library answers all the time. It is told that it was dropped.
+static void a_worker_that_hangs_is_left_behind(void **state) {
+    (void)state;
+    char folder[] = "/tmp/mdist-hang-XXXXXX", hang[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(hang, sizeof hang, "%s/hangs", folder);
+    setenv("TEST_HANG", hang, 1);
+    for (int shm = 0; shm < 2; ++shm) {
+        Tries tries = {.what = "a worker that hangs", .limit_ms = 2000};
+        while (another_try(&tries)) tries.late = freeze_one(shm ? "auto" : "tcp", tries.limit_ms, undisturbed, hang);
+        assert_false(tries.late);
+    }
+    unsetenv("TEST_HANG");
+    rmdir(folder);
 }
 
 /// The others take over its replicas at the next commit.
@@ -205,9 +248,7 @@ static void a_worker_that_is_asked_to_leave_does(void **state) {
     reap(&job, job.workers[1].pid);
     assert_non_null(strstr(job.workers[1].text, "ABORTED dismissed"));
     OK(mdist_store_dismiss(job.store, job.workers[0].id, &error)); // one would be left, which is too few
-    FILE *const opened = fopen(gate, "w");
-    assert_non_null(opened);
-    fclose(opened);
+    make_file(gate);
     finish(&job);
     for (uint32_t i = 0; i < 3; i += 2) {
         assert_int_equal(job.workers[i].status, 0);
@@ -341,6 +382,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(newcomers_that_differ_are_turned_away),
         cmocka_unit_test(random_kills_change_nothing),
         cmocka_unit_test(a_frozen_worker_is_left_behind),
+        cmocka_unit_test(a_worker_that_hangs_is_left_behind),
         cmocka_unit_test(a_job_of_fixed_size_refuses),
     };
     if (getenv("MDIST_TEST_SEED") != NULL) cmocka_set_test_filter("random*");

@@ -5,6 +5,7 @@
 #include "moments.h"
 #include "time_limits.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <mdist/mdist.h>
 #include <signal.h>
@@ -64,9 +65,23 @@ static int32_t restore(uint32_t replica_id, const void *from, size_t bytes, void
     return 0;
 }
 
+/// As code of the program that waits for something else.
+static void hang_at(uint64_t at, uint32_t replica_id) {
+    const char *const path = getenv("TEST_HANG");
+    if (!is_place("hang", at, replica_id) || path == NULL) return;
+    const int mark = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (mark < 0) return; // another worker did, or this one before
+    dprintf(mark, "%ld\n", (long)getpid());
+    close(mark);
+    char over[512];
+    snprintf(over, sizeof over, "%s.over", path);
+    while (access(over, F_OK) != 0) nap();
+}
+
 static void reach_step(uint64_t at, uint32_t replica_id) {
     die_at("step", at, replica_id);
     hold_at(at, replica_id);
+    hang_at(at, replica_id);
 }
 
 static void print_failure(const char *what, const mdist_error_t *error) {

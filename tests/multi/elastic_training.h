@@ -5,7 +5,9 @@
 //   TEST_STEPS       how many steps, 24 unless told
 //   TEST_DIE         "step 5 0": kills itself in step 5 of replica 0 (99: of any); also "save 6 0", "restore 0 0".
 //                    "hold 5 0": stops there, to be killed. "fail 6 4": lives, but cannot save replica 4's blob once.
-//                    "ship 0 99": as it begins to send others what they lack of a commit
+//                    "ship 0 99": as it begins to send others what they lack of a commit. "hang 5 0": lives, but the
+//                    step does not return before there is the file TEST_HANG.over. One worker does so; it writes its
+//                    pid to the file TEST_HANG. The others go on
 //   TEST_WANTED      waits for newcomers while the job has fewer workers than this
 //   TEST_GATE        a file without which the job does not end
 //   TEST_PID         prints "pid N" first

@@ -53,6 +53,26 @@ void RegroupJob::replace(RegroupWorker &lost) {
     if (plan.replaces && lost.hit && !over && workers.size() < 2 * plan.max_workers + 4) add_worker();
 }
 
+void RegroupJob::kill(RegroupWorker &victim) {
+    victim.hit = true;
+    simulation.kill(victim.process);
+    if (plan.reaps)
+        simulation.after(simulation.random(50 * kMillisecond), [this, id = victim.id] {
+            if (!store_process->alive()) return;
+            store->reaped(id);
+            store_process->touched();
+        });
+    replace(victim);
+}
+
+/// As a launcher does. Of those that live on, each must have been told why.
+void RegroupJob::kill_left_behind() {
+    while (const auto left = store_process->alive() ? store->take_left_behind() : std::nullopt) {
+        RegroupWorker &worker = *workers[left->id - 1];
+        if (left->job_goes_on && plan.reaps && worker.hangs && worker.process.alive()) kill(worker);
+    }
+}
+
 void RegroupJob::apply(const FaultPlan &fault) {
     std::vector<RegroupWorker *> living;
     for (const auto &worker : workers)
@@ -63,15 +83,7 @@ void RegroupJob::apply(const FaultPlan &fault) {
     last_fault_ns = std::max(last_fault_ns, simulation.now() + lasts);
     switch (fault.fault) {
         case Fault::kKill:
-            victim.hit = true;
-            simulation.kill(victim.process);
-            if (plan.reaps)
-                simulation.after(simulation.random(50 * kMillisecond), [this, id = victim.id] {
-                    if (!store_process->alive()) return;
-                    store->reaped(id);
-                    store_process->touched();
-                });
-            return replace(victim);
+            return kill(victim);
         case Fault::kPowerOff:
             victim.hit = true;
             simulation.power_off(victim.process);
@@ -80,6 +92,16 @@ void RegroupJob::apply(const FaultPlan &fault) {
             victim.hit = true;
             simulation.stop(victim.process);
             return simulation.after(lasts, [this, &victim] { simulation.go_on(victim.process); });
+        case Fault::kSlow:
+        case Fault::kHang:
+            simulation.trace(text("worker ", victim.id, " makes no call any more"));
+            victim.hit = victim.slow = true;
+            victim.hangs = fault.fault == Fault::kHang;
+            if (victim.hangs) return;
+            return simulation.after(lasts, [&victim] {
+                victim.slow = false;
+                victim.look();
+            });
         case Fault::kReset:
             return simulation.reset_one(victim.process);
         case Fault::kStoreStop:
@@ -199,6 +221,7 @@ void RegroupJob::run() {
         ++steps_run;
         check_written();
         check_data_loss();
+        kill_left_behind();
         for (std::size_t i = 0; i < workers.size(); ++i) workers[i]->look();
         check_written();
     }

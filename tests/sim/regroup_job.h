@@ -23,8 +23,21 @@ inline constexpr uint64_t kSecond = 1000 * kMillisecond;
 inline constexpr uint64_t kJoin = 20 * kSecond;
 inline constexpr uint64_t kSilence = 2 * kSecond;
 
-enum class Fault { kKill, kPowerOff, kStop, kCut, kCutFromStore, kReset, kStoreStop, kStoreKill, kNoStore, kDismiss };
-inline constexpr uint64_t kFaults = 10;
+enum class Fault {
+    kKill,
+    kPowerOff,
+    kStop,
+    kCut,
+    kCutFromStore,
+    kReset,
+    kStoreStop,
+    kStoreKill,
+    kNoStore,
+    kDismiss,
+    kSlow, // its program makes no call for a while, but its library lives
+    kHang, // the same for ever
+};
+inline constexpr uint64_t kFaults = 12;
 inline constexpr uint32_t kLeaves = 1u << 31; // beside the number of newcomers: somebody was asked to leave
 
 struct FaultPlan {
@@ -42,7 +55,7 @@ struct RegroupPlan {
     uint64_t steps = 12;
     uint64_t commit_every = 3;
     bool secret = false;
-    bool reaps = false;    // a launcher tells the store of killed workers
+    bool reaps = false;    // a launcher tells the store of killed workers, and kills those that the job goes on without
     bool replaces = false; // a killed or dropped worker is replaced by a new one
     std::vector<FaultPlan> faults;
     std::vector<uint64_t> joins; // when newcomers start
@@ -72,6 +85,8 @@ struct RegroupWorker {
     bool wants_regroup = false;       // all have decided to let newcomers in
     uint32_t done_in_old = 0;         // operations finished after its generation had been replaced
     bool hit = false;                 // by a fault
+    bool slow = false;                // its program makes no call
+    bool hangs = false;               // and never will
     bool finished = false;            // it has the result
     bool left = false;                // and all know that all have it
     std::optional<Failure> failure = {};
@@ -89,7 +104,7 @@ struct RegroupWorker {
     void mark(const std::vector<std::string> &blobs);
     bool holds_for(uint32_t rank) const;
     void rest(uint64_t most);
-    bool settled() const { return !process.alive() || process.stopped() || failure || left; }
+    bool settled() const { return !process.alive() || process.stopped() || failure || left || hangs; }
 };
 
 struct RegroupJob {
@@ -123,6 +138,8 @@ struct RegroupJob {
     void check_data_loss();
     void check_end();
     void replace(RegroupWorker &lost);
+    void kill(RegroupWorker &victim);
+    void kill_left_behind();
 };
 
 } // namespace mdist::test

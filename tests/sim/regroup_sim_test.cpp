@@ -29,14 +29,15 @@ using namespace mdist::test;
 
 struct Tally {
     uint64_t events = 0, generations = 0, finished = 0, no_store = 0, data_loss = 0, old = 0, late = 0, unreachable = 0,
-             too_few = 0, after_end = 0, dismissed = 0, others = 0;
+             too_few = 0, after_end = 0, dismissed = 0, dropped = 0, others = 0;
     void count(const RegroupJob &job) {
         events += job.steps_run;
         generations += job.store->generation().number;
         for (const auto &worker : job.workers) {
             if (worker->finished) ++finished;
-            if (worker->finished || !worker->failure) continue;
-            const std::string &reason = worker->failure->reason();
+            const auto failure = worker->hangs ? worker->member->failure() : worker->failure;
+            if (worker->finished || !failure) continue;
+            const std::string &reason = failure->reason();
             ++(reason == "no_store"                             ? no_store
                : reason == "replica_lost"                       ? data_loss
                : reason == "old_generation"                     ? old
@@ -44,7 +45,8 @@ struct Tally {
                : reason == "too_few_workers"                    ? too_few
                : reason == "job_ended"                          ? after_end
                : reason == "dismissed"                          ? dismissed
-               : worker->failure->status() == MDIST_ERR_TIMEOUT ? late
+               : reason == "dropped"                            ? dropped
+               : failure->status() == MDIST_ERR_TIMEOUT         ? late
                                                                 : others);
         }
     }
@@ -52,7 +54,8 @@ struct Tally {
         return mdist::text(events, " events, ", generations, " generations; workers: ", finished, " finished, ",
                            no_store, " without a store, ", data_loss, " with data loss, ", old,
                            " of an old generation, ", late, " too late, ", unreachable, " unreachable, ", too_few,
-                           " too few, ", after_end, " after the end, ", dismissed, " dismissed, ", others, " others");
+                           " too few, ", after_end, " after the end, ", dismissed, " dismissed, ", dropped, " dropped, ", others,
+                           " others");
     }
 };
 
@@ -221,6 +224,25 @@ void a_kill_at_every_message_loses_nothing(void **) {
     assert_int_equal(wrong, 0);
 }
 
+/// A worker whose program hangs is heard all the time. The others go on without it, and it knows why.
+void a_worker_that_hangs_is_dropped(void **) {
+    Tally tally;
+    const Seeds all = seeds(48, 2'000);
+    for (const uint64_t seed : all) {
+        RegroupPlan plan;
+        plan.workers = static_cast<uint32_t>(2 + seed % 7);
+        plan.max_workers = plan.replicas = plan.workers;
+        plan.reaps = seed % 3 == 0; // a launcher kills it, and starts another one
+        plan.replaces = plan.reaps;
+        plan.min_workers = plan.reaps ? plan.workers : 1; // so that the job must wait for that one
+        plan.must_finish = true;
+        plan.faults = {{Fault::kHang, (seed * 7) % events_of(seed, plan), 0}};
+        if (!holds(seed, plan, all.count() == 1, &tally)) assert_true(false);
+    }
+    print_message("%s\n", tally.text().c_str());
+    assert_true(tally.dropped > all.count() / 3); // those that were killed are not in the tally
+}
+
 } // namespace
 
 SUBJECT(regroup) {
@@ -230,6 +252,7 @@ SUBJECT(regroup) {
         cmocka_unit_test(without_a_store_the_next_loss_ends_the_job),
         cmocka_unit_test(newcomers_wait_while_the_members_cannot_reach_the_store),
         cmocka_unit_test(a_kill_at_every_message_loses_nothing),
+        cmocka_unit_test(a_worker_that_hangs_is_dropped),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -34,7 +34,7 @@ void RegroupWorker::rest(uint64_t most) {
 
 /// Does what the program's thread would do. Called after every event.
 void RegroupWorker::look() {
-    if (!member || failure || left || !process.alive() || process.stopped() || resting) return;
+    if (!member || failure || left || !process.alive() || process.stopped() || resting || slow) return;
     switch (member->state()) {
         case ElasticMember::State::kEnded:
             failure = member->failure();

@@ -113,15 +113,17 @@ void a_generation_is_read_as_it_was_written_or_not_at_all(void **) {
     assert_true(encode(*read) == bytes);
     assert_int_equal(*read->rank_of(12), 1);
     assert_false(read->rank_of(13).has_value());
-    const Holdings holdings = {held(3, true, {{0, 4}, {6, 7}}), held(4, false, {})};
-    const std::string said = encode(holdings);
-    assert_true(encode(*decode_holdings(said)) == said);
+    const std::string said = encode(Ask{{held(3, true, {{0, 4}, {6, 7}}), held(4, false, {})}, 5, 12});
+    const auto ask = decode_ask(said);
+    assert_true(encode(*ask) == said);
+    assert_int_equal(ask->limit_ns, 5);
+    assert_int_equal(ask->missed, 12);
     for (std::size_t size = 0; size < bytes.size(); ++size)
         assert_false(decode_generation(std::string_view(bytes).substr(0, size)).has_value());
     for (std::size_t size = 0; size < said.size(); ++size)
-        assert_false(decode_holdings(std::string_view(said).substr(0, size)).has_value());
-    const std::string many = PayloadWriter().number(UINT32_MAX).take();
-    assert_false(decode_holdings(many).has_value());
+        assert_false(decode_ask(std::string_view(said).substr(0, size)).has_value());
+    const std::string many = PayloadWriter().number(uint64_t{0}).number(uint64_t{0}).number(UINT32_MAX).take();
+    assert_false(decode_ask(many).has_value());
 }
 
 // ---- The store
@@ -149,8 +151,8 @@ struct Scene {
         guest.listen();
         return guest;
     }
-    static void ask(Visitor &worker, const Holdings &held = {}) {
-        worker.say(worker.channel.pack(FrameKind::kAsk, SessionId{}, encode(held)));
+    static void ask(Visitor &worker, const Holdings &held = {}, WorkerId missed = 0, uint64_t limit_ns = 0) {
+        worker.say(worker.channel.pack(FrameKind::kAsk, SessionId{}, encode(Ask{held, limit_ns, missed})));
     }
     void say(Visitor &worker, FrameKind kind, const std::string &payload = {}) {
         worker.say(worker.channel.pack(kind, store.generation().session, payload));
@@ -287,6 +289,87 @@ void a_round_waits_for_a_member_that_is_heard_until_it_is_silent(void **) {
     assert_string_equal(Scene::refusal(again).reason().c_str(), "old_generation");
     Visitor anew = scene.join(2);
     assert_int_equal(anew.last(), FrameKind::kWelcome);
+}
+
+void a_member_that_was_missed_has_the_heartbeat_timeout_to_ask(void **) {
+    Working scene(1, 3);
+    Scene::ask(scene.a, {held(3, true, {{0, 3}})}, 2);
+    scene.pass(9 * kSecond, {&scene.a, &scene.b});
+    assert_int_equal(scene.store.generation().number, 1);
+    assert_false(scene.store.take_left_behind().has_value());
+    scene.pass(2 * kSecond, {&scene.a, &scene.b}); // b's library is heard all the time
+    assert_int_equal(scene.store.generation().number, 2);
+    assert_int_equal(scene.store.generation().members.size(), 1);
+    assert_string_equal(Scene::refusal(scene.b).reason().c_str(), "dropped");
+    const auto left = scene.store.take_left_behind();
+    assert_int_equal(left->id, 2);
+    assert_true(left->job_goes_on);
+    assert_false(scene.store.take_left_behind().has_value());
+    Visitor again = scene.join(2, 1);
+    assert_string_equal(Scene::refusal(again).reason().c_str(), "dropped");
+}
+
+void a_member_that_was_missed_and_asks_in_time_stays(void **) {
+    Working scene(1, 2);
+    Scene::ask(scene.a, {held(3, true, {{0, 2}})}, 2);
+    scene.pass(9 * kSecond, {&scene.a, &scene.b});
+    Scene::ask(scene.b, {held(3, true, {{0, 2}})}, 2);
+    assert_int_equal(scene.store.generation().number, 2);
+    assert_int_equal(scene.store.generation().members.size(), 2);
+    scene.pass(60 * kSecond, {&scene.a, &scene.b}); // nobody is overdue any more
+    assert_int_equal(scene.store.generation().number, 2);
+}
+
+void members_that_nobody_missed_have_half_of_the_limit(void **) {
+    Scene scene(1, 3);
+    Visitor a = scene.join(1), b = scene.join(2), c = scene.join(3);
+    std::vector<Visitor *> all = {&a, &b, &c};
+    for (Visitor *each : all) Scene::ask(*each);
+    for (Visitor *each : all) scene.say(*each, FrameKind::kMeshed);
+    Scene::ask(a, {held(3, true, {{0, 3}})}, 2, 60 * kSecond);
+    scene.pass(29 * kSecond, all);
+    assert_int_equal(scene.store.generation().number, 1);
+    scene.pass(2 * kSecond, all);
+    assert_int_equal(scene.store.generation().number, 2);
+    assert_string_equal(Scene::refusal(b).reason().c_str(), "dropped");
+    assert_string_equal(Scene::refusal(c).reason().c_str(), "dropped");
+}
+
+/// Its part may be nowhere else, so the job waits for it as for a silent member.
+void a_member_that_may_have_the_rest_of_the_state_is_not_dropped(void **) {
+    Working scene(1, 2);
+    Scene::ask(scene.a, {held(3, true, {{0, 1}})}, 2);
+    scene.pass(13 * kSecond, {&scene.a, &scene.b});
+    assert_int_equal(scene.store.generation().number, 1);
+    Scene::ask(scene.b, {held(3, true, {{1, 2}})}, 2);
+    assert_int_equal(scene.store.generation().number, 2);
+    assert_int_equal(scene.store.generation().members.size(), 2);
+}
+
+void a_member_that_was_cut_off_has_time_to_ask(void **) {
+    Working scene(1, 2);
+    Scene::ask(scene.a, {held(3, true, {{0, 2}})}, 2);
+    scene.store.closed(scene.b.id, 0);
+    scene.pass(7 * kSecond, {&scene.a});
+    Visitor b = scene.join(2, 1);
+    scene.pass(7 * kSecond, {&scene.a, &b}); // longer than a has waited, but not than b is back
+    assert_int_equal(scene.store.generation().number, 1);
+    Scene::ask(b, {held(3, true, {{0, 2}})});
+    assert_int_equal(scene.store.generation().members.size(), 2);
+    assert_int_equal(scene.store.generation().number, 2);
+}
+
+void a_failed_job_names_the_members_that_may_still_run(void **) {
+    Working scene(2, 2);
+    Scene::ask(scene.a, {held(3, true, {{0, 2}})}, 2);
+    scene.pass(16 * kSecond, {&scene.a, &scene.b}); // nobody takes its place
+    assert_string_equal(Scene::refusal(scene.a).reason().c_str(), "too_few_workers");
+    const auto dropped = scene.store.take_left_behind();
+    assert_int_equal(dropped->id, 2);
+    assert_true(dropped->job_goes_on);
+    const auto failed = scene.store.take_left_behind();
+    assert_int_equal(failed->id, 1);
+    assert_false(failed->job_goes_on);
 }
 
 void a_member_that_was_reaped_is_not_waited_for(void **) {
@@ -467,6 +550,12 @@ SUBJECT(membership_elastic) {
         cmocka_unit_test(nobody_leaves_a_job_that_would_not_begin_then),
         cmocka_unit_test(who_is_to_leave_stays_while_only_it_has_a_part),
         cmocka_unit_test(a_round_waits_for_a_member_that_is_heard_until_it_is_silent),
+        cmocka_unit_test(a_member_that_was_missed_has_the_heartbeat_timeout_to_ask),
+        cmocka_unit_test(a_member_that_was_missed_and_asks_in_time_stays),
+        cmocka_unit_test(members_that_nobody_missed_have_half_of_the_limit),
+        cmocka_unit_test(a_member_that_may_have_the_rest_of_the_state_is_not_dropped),
+        cmocka_unit_test(a_member_that_was_cut_off_has_time_to_ask),
+        cmocka_unit_test(a_failed_job_names_the_members_that_may_still_run),
         cmocka_unit_test(a_member_that_was_reaped_is_not_waited_for),
         cmocka_unit_test(newcomers_cannot_go_on_without_a_member),
         cmocka_unit_test(members_that_lost_the_store_have_time_to_come_back),

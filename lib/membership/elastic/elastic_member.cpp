@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "membership/credentials.h"
+#include "util/log.h"
 #include "util/payload.h"
 #include "util/text.h"
 
@@ -186,7 +187,7 @@ void ElasticMember::send_to_store(FrameKind kind, const std::string &payload) {
 }
 
 void ElasticMember::send_ask() {
-    send_to_store(FrameKind::kAsk, encode(held_));
+    send_to_store(FrameKind::kAsk, encode(ask_));
 }
 
 /// A generation that is being connected needs the store. It will write another one.
@@ -200,19 +201,25 @@ void ElasticMember::lose_store(const std::string &problem) {
 
 void ElasticMember::ask(Holdings held, uint64_t limit_ns) {
     if (ended_) return;
+    ask_ = {std::move(held), limit_ns, missed()};
     drop_peers();
     leave_generation();
     failure_.reset();
     asking_ = true;
-    held_ = std::move(held);
-    limit_ns_ = limit_ns;
     wait_anew();
     send_ask();
 }
 
+/// The member that a wait in its generation was in vain for, or 0.
+WorkerId ElasticMember::missed() const {
+    const auto cause = failure();
+    const bool names = cause && cause->status() == MDIST_ERR_TIMEOUT && cause->worker() < generation_.members.size();
+    return names ? generation_.members[cause->worker()].id : 0;
+}
+
 void ElasticMember::wait_anew() {
     const uint64_t now = world_.now_ns();
-    deadline_ns_ = now + std::min(limit_ns_, UINT64_MAX - now);
+    deadline_ns_ = now + std::min(ask_.limit_ns, UINT64_MAX - now);
 }
 
 void ElasticMember::withdraw() {
@@ -293,6 +300,7 @@ void ElasticMember::end(Failure failure) {
     ended_ = true;
     asking_ = false;
     failure_ = std::move(failure);
+    if (failure_->reason() == "dropped") log_warn(failure_->message()); // the program may be in no call that tells it
     leave_generation();
     if (peers_) { // they stay where they are: another thread may be in set_entered()
         peers_->fail(*failure_);
@@ -314,7 +322,7 @@ void ElasticMember::leave() {
 }
 
 Failure ElasticMember::too_late() const {
-    const std::string limit = seconds_text(limit_ns_);
+    const std::string limit = seconds_text(ask_.limit_ns);
     const bool hears = online() && world_.now_ns() - heard_store_ns_ < options_.heartbeat_timeout_ns;
     if (!hears)
         return Failure(MDIST_ERR_ABORTED, text("the store at ", options_.store, " could not be reached within ", limit,

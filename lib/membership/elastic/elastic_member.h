@@ -90,6 +90,7 @@ class ElasticMember final : public Machine {
     void hear_news(const ControlFrame &frame);
     void end(Failure failure);
     bool online() const;
+    WorkerId missed() const;
     void tend_store(uint64_t now);
     void wait_anew();
     Failure too_late() const;
@@ -109,8 +110,7 @@ class ElasticMember final : public Machine {
     bool ended_ = false;
 
     bool asking_ = false;
-    Holdings held_;
-    uint64_t limit_ns_ = 0; // of each wait for a generation
+    Ask ask_; // its limit is that of each wait for a generation
     uint64_t deadline_ns_ = UINT64_MAX;
     Generation next_;                // that is being connected
     std::unique_ptr<Mesh> mesh_;     // of next_

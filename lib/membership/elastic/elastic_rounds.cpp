@@ -54,8 +54,29 @@ void ElasticStore::add_time_slept() {
     if (now <= next_ns_ + interval_ns_) return;
     const uint64_t slept_ns = now - next_ns_;
     for (auto &[id, heard_ns] : heard_ns_) heard_ns = std::min(now, heard_ns + slept_ns);
+    for (auto &[id, due_ns] : due_ns_) due_ns += slept_ns;
     if (waits_since_ns_) waits_since_ns_ = std::min(now, *waits_since_ns_ + slept_ns);
     next_ns_ = now;
+}
+
+/// Whether a member that lives, and is connected, has not asked in time.
+bool ElasticStore::is_overdue(WorkerId id) const {
+    const auto due = due_ns_.find(id);
+    return due != due_ns_.end() && world_.now_ns() >= due->second && !is_silent(id) && find(id) != workers_.end();
+}
+
+/// Says until when the other members must have asked, since this one has.
+void ElasticStore::limit_others(const Ask &ask) {
+    const uint64_t now = world_.now_ns();
+    for (const Generation::Member &member : generation_.members) {
+        const auto found = find(member.id);
+        if (found != workers_.end() && found->second.asked) continue;
+        uint64_t limit_ns = ask.limit_ns == 0 ? UINT64_MAX : ask.limit_ns / 2;
+        if (member.id == ask.missed) limit_ns = std::min(limit_ns, options_.heartbeat_timeout_ns);
+        const uint64_t due_ns = now + std::min(limit_ns, UINT64_MAX / 2);
+        const auto [known, fresh] = due_ns_.try_emplace(member.id, due_ns);
+        if (!fresh) known->second = std::min(known->second, due_ns);
+    }
 }
 
 ElasticStore::Tally ElasticStore::tally() const {
@@ -63,7 +84,9 @@ ElasticStore::Tally ElasticStore::tally() const {
     for (const Generation::Member &member : generation_.members) {
         if (ended_.count(member.id) != 0) continue;
         result.all_ended = false;
-        if (is_silent(member.id)) {
+        const bool is_late = is_overdue(member.id);
+        if (is_late) result.overdue.push_back(member.id);
+        if (is_late || is_silent(member.id)) {
             ++result.silent;
             continue;
         }
@@ -110,6 +133,8 @@ void ElasticStore::look() {
     const std::size_t there = now.survivors.size() + now.newcomers.size();
     const Recovery recovery = recovery_of(now);
     const bool is_lost = has_commit_ && !recovery.resume;
+    if (!is_lost)
+        for (const WorkerId id : now.overdue) drop(id);
     const bool enough = there >= options_.min_workers && !is_lost;
     if (is_first ? there >= options_.max_workers : enough) return close_round(now, recovery);
     if (there == 0) return waits_since_ns_.reset();
@@ -156,11 +181,12 @@ void ElasticStore::close_round(const Tally &tally, const Recovery &recovery) {
         worker.unreachable.clear();
     }
     const Generation former = std::exchange(generation_, std::move(next));
-    ended_.clear();
     waits_since_ns_.reset();
+    due_ns_.clear();
     state_ = State::kMeshing;
     log_info("the store: generation ", generation_.number, " has ", members.size(), " workers");
     send_away_former_members(former);
+    ended_.clear();
     const std::string bytes = encode(generation_);
     for (const ConnectionId connection : members)
         send(connection, workers_.at(connection), FrameKind::kGeneration, bytes);

@@ -24,6 +24,13 @@ Failure old_generation(const std::string &who, uint32_t believed, uint32_t curre
         .reason("old_generation");
 }
 
+Failure was_dropped(const std::string &who) {
+    return Failure(MDIST_ERR_ABORTED,
+                   text(who, " was dropped from the job, which goes on without it: others waited for it, and it did not "
+                             "call mdist_regroup in time. Start it again, as a new worker"))
+        .reason("dropped");
+}
+
 Failure dismissed(const std::string &who) {
     return Failure(MDIST_ERR_ABORTED, text(who, " was asked to leave the job, which goes on without it"))
         .reason("dismissed");
@@ -117,6 +124,9 @@ void ElasticStore::join(Guest guest) {
         world_.close(old);
         lost(old);
     }
+    // One that was cut off may ask only now.
+    if (const auto due = due_ns_.find(id); due != due_ns_.end())
+        due->second = std::max(due->second, world_.now_ns() + options_.heartbeat_timeout_ns);
     guest.channel.reader.set_most_payload(kMostFromElastic);
     Worker worker{id, guest.hello.rank, std::move(listens), agreement, std::move(guest.channel)};
     note_sign_of_life(id);
@@ -138,6 +148,7 @@ std::optional<Failure> ElasticStore::objection(const Guest &guest, WorkerId id, 
             .reason("different_job");
     if (failure_) return failure_;
     const bool is_member = generation_.rank_of(id).has_value();
+    if (believed != 0 && dropped_.count(id) != 0) return was_dropped(who);
     if (believed != 0 && !is_member) return old_generation(who, believed, generation_.number);
     if (is_member && ended_.count(id) != 0) return old_generation(who, believed, generation_.number);
     if (!workers_.empty() && workers_.begin()->second.agreement != agreement)
@@ -159,6 +170,26 @@ void ElasticStore::ended(ConnectionId connection) {
     if (generation_.rank_of(id)) ended_.insert(id);
     world_.close(connection);
     lost(connection);
+}
+
+/// Goes on without a member that lives. Its launcher may end it, and start another one.
+void ElasticStore::drop(WorkerId id) {
+    const auto found = find(id);
+    const Failure failure = was_dropped(text("the worker at ", host_and_pid(found->second.listens)));
+    log_warn("the store: ", failure.message());
+    refuse(found->first, found->second.channel, failure);
+    workers_.erase(found);
+    due_ns_.erase(id);
+    ended_.insert(id);
+    dropped_.insert(id);
+    left_behind_.push_back({id, true});
+}
+
+std::optional<ElasticStore::LeftBehind> ElasticStore::take_left_behind() {
+    if (left_behind_.empty()) return std::nullopt;
+    const LeftBehind next = left_behind_.front();
+    left_behind_.pop_front();
+    return next;
 }
 
 void ElasticStore::reaped(WorkerId id) {
@@ -192,6 +223,7 @@ void ElasticStore::send_away_former_members(const Generation &former) {
         if (generation_.rank_of(member.id)) continue;
         heard_ns_.erase(member.id);
         const bool was_asked = leaving_.erase(member.id) != 0;
+        if (!was_asked && ended_.count(member.id) == 0) left_behind_.push_back({member.id, true});
         const auto found = find(member.id);
         if (found == workers_.end()) continue;
         const std::string who = text("the worker at ", found->second.listens.host);
@@ -236,14 +268,17 @@ void ElasticStore::tell_members() {
 }
 
 void ElasticStore::asked(Worker &worker, const std::string &payload) {
-    worker.held = decode_holdings(payload).value_or(Holdings{});
+    const Ask ask = decode_ask(payload).value_or(Ask{});
+    worker.held = ask.held;
     worker.asked = true;
+    due_ns_.erase(worker.id);
     if (state_ == State::kReady && !generation_.rank_of(worker.id)) tell_members();
     if (state_ == State::kReady && generation_.rank_of(worker.id)) {
         log_info("the store: a worker of generation ", generation_.number, " asks for the next one");
         state_ = State::kOpen;
         waits_since_ns_.reset();
     }
+    if (state_ == State::kOpen && generation_.rank_of(worker.id)) limit_others(ask);
     look();
 }
 
@@ -265,6 +300,8 @@ void ElasticStore::fail(const Failure &failure) {
         log_info("the store: ", failure.message());
     else
         log_warn("the store: the job has failed: ", failure.message());
+    for (const Generation::Member &member : generation_.members)
+        if (ended_.count(member.id) == 0) left_behind_.push_back({member.id, false});
     for (auto &[connection, worker] : workers_) refuse(connection, worker.channel, failure);
     workers_.clear();
     heard_ns_.clear();

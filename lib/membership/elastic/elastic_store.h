@@ -11,7 +11,10 @@
 // A round closes when each member
 //   - has asked for a regroup, and its connection with the store lives, or
 //   - has ended: its launcher has reaped it, or it said goodbye, or
-//   - has been silent to the store for the heartbeat timeout.
+//   - has been silent to the store for the heartbeat timeout, or
+//   - has not asked in time, though it lives: it hangs in code of the program. A member that another one missed has
+//     the heartbeat timeout for that, and the others half of the time that those who ask will wait. Then it is dropped,
+//     unless it may have state that nobody else has.
 // At least one member must have asked. Whoever asks has stopped working in its generation. So no two generations can
 // make progress at a time, whatever members believe that the store cannot hear. The round stays open for `wait` if
 // there are too few members, or if a silent member may have state that nobody else has. Then the job fails for good.
@@ -20,6 +23,7 @@
 // thread at a time.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -57,6 +61,13 @@ class ElasticStore final : public Machine {
 
     /// The process of that worker has ended, says the launcher that reaped it.
     void reaped(WorkerId id);
+    /// A worker that is out of the job, though nobody has said that its process has ended.
+    struct LeftBehind {
+        WorkerId id;
+        bool job_goes_on;
+    };
+    /// Returns each of them once.
+    std::optional<LeftBehind> take_left_behind();
     /// Asks that worker to leave. Its job goes on without it from the next generation on, in which all that it had is
     /// with others. All members then hear that they should regroup. One worker leaves at a time.
     void dismiss(WorkerId id);
@@ -90,7 +101,8 @@ class ElasticStore final : public Machine {
         std::vector<ConnectionId> newcomers; // in the order they came
         bool all_settled = true;             // each member has asked, ended, or been silent for too long
         bool all_ended = true;               // each member has ended
-        std::size_t silent = 0;              // members of which nobody knows whether they still live
+        std::size_t silent = 0;              // members that may come back, but that nobody waits for
+        std::vector<WorkerId> overdue;       // of these, those that live and have not asked in time
     };
 
     void join(Guest guest);
@@ -107,6 +119,9 @@ class ElasticStore final : public Machine {
     Tally without_leaver(Tally all) const;
     bool any_leaves() const;
     bool is_silent(WorkerId id) const;
+    bool is_overdue(WorkerId id) const;
+    void limit_others(const Ask &ask);
+    void drop(WorkerId id);
     void note_sign_of_life(WorkerId id);
     Recovery recovery_among(const Tally &tally) const;
     Recovery recovery_of(const Tally &tally);
@@ -131,6 +146,9 @@ class ElasticStore final : public Machine {
     std::map<WorkerId, uint64_t> heard_ns_;  // of the members, and of all that are connected
     std::set<WorkerId> ended_;               // members that are proven to have ended
     std::set<WorkerId> leaving_;             // members that were asked to leave
+    std::map<WorkerId, uint64_t> due_ns_;    // when a member that has not asked in this round is overdue
+    std::set<WorkerId> dropped_;             // because they were overdue
+    std::deque<LeftBehind> left_behind_;
     bool has_commit_ = false;                // some worker has marked a commit
     std::optional<uint64_t> waits_since_ns_; // for enough workers, or for those that have the rest of the state
     std::optional<Failure> failure_;

@@ -29,6 +29,11 @@ void ElasticStoreService::worker_ended(WorkerId id) {
     reactor_.wake();
 }
 
+std::optional<ElasticStore::LeftBehind> ElasticStoreService::take_left_behind() {
+    const std::lock_guard<std::mutex> hold(reactor_.lock());
+    return store_->take_left_behind();
+}
+
 void ElasticStoreService::dismiss(WorkerId id) {
     const std::lock_guard<std::mutex> hold(reactor_.lock());
     store_->dismiss(id);

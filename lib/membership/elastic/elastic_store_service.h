@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "membership/elastic/elastic_store.h"
@@ -21,6 +22,8 @@ class ElasticStoreService {
     std::string progress(uint32_t *joined);
     /// The process of that worker has ended.
     void worker_ended(WorkerId id);
+    /// As ElasticStore's.
+    std::optional<ElasticStore::LeftBehind> take_left_behind();
     /// Asks that worker to leave the job.
     void dismiss(WorkerId id);
 

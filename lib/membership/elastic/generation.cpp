@@ -69,10 +69,10 @@ std::optional<Generation> decode_generation(std::string_view bytes) {
     return generation;
 }
 
-std::string encode(const Holdings &held) {
+std::string encode(const Ask &ask) {
     PayloadWriter out;
-    out.number(static_cast<uint32_t>(held.size()));
-    for (const HeldCommit &commit : held) {
+    out.number(ask.limit_ns).number(ask.missed).number(static_cast<uint32_t>(ask.held.size()));
+    for (const HeldCommit &commit : ask.held) {
         write_commit(out, commit.id);
         out.number(static_cast<uint8_t>(commit.marked)).number(static_cast<uint32_t>(commit.whole.size()));
         for (const ReplicaRange &range : commit.whole) out.number(range.first).number(range.last);
@@ -80,9 +80,11 @@ std::string encode(const Holdings &held) {
     return out.take();
 }
 
-std::optional<Holdings> decode_holdings(std::string_view bytes) {
+std::optional<Ask> decode_ask(std::string_view bytes) {
     PayloadReader in(bytes);
-    Holdings held;
+    Ask ask;
+    ask.limit_ns = in.number<uint64_t>();
+    ask.missed = in.number<uint64_t>();
     const auto count = in.number<uint32_t>();
     if (in.bad() || count > kMostHeldCommits) return std::nullopt;
     for (uint32_t i = 0; i < count && !in.bad(); ++i) {
@@ -92,10 +94,10 @@ std::optional<Holdings> decode_holdings(std::string_view bytes) {
         const auto ranges = in.number<uint32_t>();
         if (in.bad() || ranges > kMostRanges) return std::nullopt;
         for (uint32_t r = 0; r < ranges && !in.bad(); ++r) commit.whole.push_back(read_range(in));
-        held.push_back(std::move(commit));
+        ask.held.push_back(std::move(commit));
     }
     if (!in.complete()) return std::nullopt;
-    return held;
+    return ask;
 }
 
 } // namespace mdist

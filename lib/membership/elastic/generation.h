@@ -48,6 +48,13 @@ struct HeldCommit {
 
 using Holdings = std::vector<HeldCommit>;
 
+/// What a worker says when it asks for the next generation.
+struct Ask {
+    Holdings held;         // the commits that it has parts of
+    uint64_t limit_ns = 0; // how long it waits for the answer; 0: not told
+    WorkerId missed = 0;   // the member that it waited for in vain, if its generation ended by that; else 0
+};
+
 struct Generation {
     struct Member {
         WorkerId id = 0;
@@ -66,7 +73,7 @@ struct Generation {
 
 std::string encode(const Generation &generation);
 std::optional<Generation> decode_generation(std::string_view bytes);
-std::string encode(const Holdings &held);
-std::optional<Holdings> decode_holdings(std::string_view bytes);
+std::string encode(const Ask &ask);
+std::optional<Ask> decode_ask(std::string_view bytes);
 
 } // namespace mdist

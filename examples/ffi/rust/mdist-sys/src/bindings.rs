@@ -1120,8 +1120,10 @@ extern "C" {
     #[doc = " other launchers. The key `strategy: mirrored`, or MDIST_BOOTSTRAP=single, says that it is meant.)"]
     #[doc = ""]
     #[doc = " - MDIST_ERR_TIMEOUT: some workers did not come within `communication.join_timeout`; the message names them"]
-    #[doc = " - MDIST_ERR_CONFIG: workers have different configurations or different numbers of replicas"]
-    #[doc = " - MDIST_ERR_UNAUTHENTICATED: this worker has no secret, or not the job's"]
+    #[doc = " - MDIST_ERR_CONFIG: workers have different configurations or different numbers of replicas, or belong to two runs"]
+    #[doc = "   (`different_run`)"]
+    #[doc = " - MDIST_ERR_UNAUTHENTICATED: this worker has no secret, or not the job's; or the job has none, is elastic, and takes"]
+    #[doc = "   nobody any more (`closed`)"]
     #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reasons `duplicate_rank` and `stale_session`: another process has this rank, or the"]
     #[doc = "   job has been started again without this worker"]
     #[doc = " - MDIST_ERR_NOT_FOUND, reason `name_resolution`; MDIST_ERR_RESOURCE, reason `address_in_use`: the address where the"]
@@ -4592,7 +4594,8 @@ extern "C" {
     #[doc = " - MDIST_ERR_DATA_LOSS, `replica_lost`: the state of some replicas is lost. The message names them."]
     #[doc = " - MDIST_ERR_ABORTED, `old_generation`: the job goes on without this worker, which was silent too long. `no_store`:"]
     #[doc = "   the store cannot be reached. `unreachable`: the worker cannot connect with the others. `no_commit`: there was no"]
-    #[doc = "   commit yet. `dismissed`: the launcher has asked this worker to leave."]
+    #[doc = "   commit yet. `dismissed`: the launcher has asked this worker to leave. `dropped`: others waited for this worker, and"]
+    #[doc = "   it did not call mdist_regroup in time."]
     #[doc = " - MDIST_ERR_TIMEOUT, `too_few_workers`: fewer than `elastic.min_workers` came within `elastic.wait`."]
     #[doc = " - MDIST_ERR_MISMATCH, `different_program`: this newcomer has not created what the job has."]
     #[doc = " - MDIST_ERR_DEVICE, or MDIST_ERR_TIMEOUT with reason `gpu_timeout`: a GPU of this worker has failed, or does not end"]
@@ -6322,7 +6325,8 @@ extern "C" {
     #[doc = " Creates a store for an elastic job (elastic.h)."]
     #[doc = ""]
     #[doc = " It decides which workers make up each generation of the job, so it must not end before the job does. Give it the same"]
-    #[doc = " keys `elastic.*` and `communication.heartbeat_timeout` as the workers."]
+    #[doc = " keys `elastic.*` and `communication.heartbeat_timeout` as the workers. Without a secret it takes no worker after the"]
+    #[doc = " first generation has formed, unless its `elastic.open` is true."]
     #[doc = ""]
     #[doc = " Errors: as mdist_store_create, and MDIST_ERR_CONFIG if `elastic.replicas` is not set, or the keys contradict each"]
     #[doc = " other."]
@@ -6347,6 +6351,22 @@ extern "C" {
     pub fn mdist_store_worker_ended(
         store: *mut mdist_store_t,
         id: u64,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Takes the next worker that is out of an elastic job although nobody has told the store that its process has ended."]
+    #[doc = ""]
+    #[doc = " Such a process hangs, was stopped or is cut off. If the job goes on, a launcher ends the process and may start"]
+    #[doc = " another one. If the job has failed, its other workers end with an error, and this one may never do so. Each worker is"]
+    #[doc = " told once. A launcher asks now and then, such as five times a second."]
+    #[doc = " @param id    receives the number in the worker's variable MDIST_WORKER_ID, or 0 if there is no such worker for now"]
+    #[doc = " @param goes_on  receives 1 if the job goes on without it, 0 if the job has failed; may be NULL"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.3"]
+    pub fn mdist_store_left_behind(
+        store: *mut mdist_store_t,
+        id: *mut u64,
+        goes_on: *mut i32,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
