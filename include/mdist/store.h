@@ -64,7 +64,8 @@ MDIST_API mdist_status_t mdist_store_create(const char *address, uint32_t worker
  * Creates a store for an elastic job (elastic.h).
  *
  * It decides which workers make up each generation of the job, so it must not end before the job does. Give it the same
- * keys `elastic.*` and `communication.heartbeat_timeout` as the workers.
+ * keys `elastic.*` and `communication.heartbeat_timeout` as the workers. Without a secret it takes no worker after the
+ * first generation has formed, unless its `elastic.open` is true.
  *
  * Errors: as mdist_store_create, and MDIST_ERR_CONFIG if `elastic.replicas` is not set, or the keys contradict each
  * other.

@@ -93,7 +93,8 @@ typedef struct mdist_call_options {
  * - MDIST_ERR_TIMEOUT: some workers did not come within `communication.join_timeout`; the message names them
  * - MDIST_ERR_CONFIG: workers have different configurations or different numbers of replicas, or belong to two runs
  *   (`different_run`)
- * - MDIST_ERR_UNAUTHENTICATED: this worker has no secret, or not the job's
+ * - MDIST_ERR_UNAUTHENTICATED: this worker has no secret, or not the job's; or the job has none, is elastic, and takes
+ *   nobody any more (`closed`)
  * - MDIST_ERR_FAILED_PRECONDITION, reasons `duplicate_rank` and `stale_session`: another process has this rank, or the
  *   job has been started again without this worker
  * - MDIST_ERR_NOT_FOUND, reason `name_resolution`; MDIST_ERR_RESOURCE, reason `address_in_use`: the address where the

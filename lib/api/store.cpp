@@ -104,6 +104,7 @@ mdist_status_t mdist_store_create_elastic(const char *address, const mdist_confi
         options.max_workers = elastic.max_workers;
         options.wait_ns = elastic.wait_ns;
         options.heartbeat_timeout_ns = settings.duration_ns("communication.heartbeat_timeout");
+        options.open = elastic.open;
         check_names(options, job, secret);
         watch_forks();
         *out = publish<mdist_store_t>(std::make_shared<ServedStore>(

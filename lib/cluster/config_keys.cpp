@@ -68,6 +68,8 @@ constexpr ConfigKey kTable[] = {
      "How much input an iterator keeps for going back to the last commit; 0: none."},
     {"elastic.max_losses_per_commit", kCount, "3", "", 0,
      "How often the job may lose workers without a new commit before it gives up."},
+    {"elastic.open", kChoice, "false", "false, true", 0,
+     "Whether a job without a secret lets in workers after it has formed."},
     {"gpu.blocking", kChoice, "false", "false, true, 0, 1", 0,
      "Whether functions of a step on a GPU wait for their own work."},
     {"log.level", kChoice, "warn", "off, error, warn, info, debug", 0,

@@ -16,6 +16,7 @@ struct ElasticSettings {
     uint32_t copies = 1;
     uint64_t rewind_bytes = 0; // of each iterator
     uint32_t max_losses_per_commit = 3;
+    bool open = false; // without a secret, newcomers are let in all the same
 
     bool on() const { return replicas != 0; }
 };

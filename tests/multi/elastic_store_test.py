@@ -12,11 +12,11 @@ import threading
 import time
 
 from launch_support import MDIST, PATIENCE_S, Case, environment, hear_all, run_all
-from time_limits import Late, await_that, in_time
+from time_limits import LONG_ENOUGH_S, Late, await_that, in_time
 from workers import start
 
 WORKER = sys.argv[2]
-SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "TEST_STEPS": "2000", "TEST_PID": "1"}
+SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "MDIST_ELASTIC_OPEN": "true", "TEST_STEPS": "2000", "TEST_PID": "1"}
 LATE = re.compile(r"ABORTED|DATA_LOSS|TIMEOUT|PEER_LOST")  # what a worker says that was missed, or that misses others
 
 
@@ -78,9 +78,9 @@ class ElasticStore(Case):
         self.processes.append(Process(*words, **self.silence, **variables))
         return self.processes[-1]
 
-    def store(self, size, *more):
+    def store(self, size, *more, **variables):
         """A store, and the variables that it prints for the workers."""
-        store = self.run_beside(MDIST, "store", "127.0.0.1:0", "-n", size, *(more or ["--job", "by-hand", "--no-secret"]))
+        store = self.run_beside(MDIST, "store", "127.0.0.1:0", "-n", size, *(more or ["--job", "by-hand", "--no-secret"]), **variables)
         store.await_lines(r"(MDIST_ELASTIC_MAX_WORKERS)")
         said = dict(line.strip().split("=", 1) for line in store.lines if line.startswith("MDIST_"))
         self.assertEqual(said["MDIST_ELASTIC_REPLICAS"], "8")
@@ -171,6 +171,18 @@ class ElasticStore(Case):
         (self.folder / f"hang-{limit_s}.over").touch()
         self.assertEqual(slow.await_lines(r"failed mdist_regroup: MDIST_ERR_ABORTED (\w+)"), ["dropped"])
         self.assertEqual(results, self.undisturbed())
+
+    def test_without_a_secret_nobody_comes_after_the_job_has_formed(self):
+        self.begin(LONG_ENOUGH_S)
+        _, variables = self.store("1:2", MDIST_ELASTIC_OPEN="false")
+        workers = [self.worker(variables) for _ in range(2)]
+        for worker in workers:
+            worker.await_lines("(begun)")
+        stranger = self.worker(variables)
+        stranger.end()
+        self.assertIn("UNAUTHENTICATED closed", "".join(stranger.lines))
+        self.assertIn("elastic.open", "".join(stranger.lines))
+        self.assertEqual(self.results(workers), self.undisturbed())
 
     def test_it_says_what_is_wrong(self):
         def fails(*arguments, **variables):

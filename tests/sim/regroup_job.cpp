@@ -21,6 +21,7 @@ RegroupJob::RegroupJob(uint64_t seed, const RegroupPlan &wanted, bool trace)
     options.heartbeat_timeout_ns = kSilence;
     options.job = "simulated";
     options.secret = plan.secret ? "a secret" : "";
+    options.open = true;
     store = std::make_unique<ElasticStore>(*store_process, options);
     store_process->listen_at(4400);
     store_process->run(store.get());

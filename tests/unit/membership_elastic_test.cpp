@@ -129,8 +129,8 @@ void a_generation_is_read_as_it_was_written_or_not_at_all(void **) {
 // ---- The store
 
 struct Scene {
-    explicit Scene(uint32_t min, uint32_t max)
-        : store(world, ElasticStoreOptions{max, min, max, 5 * kSecond, 10 * kSecond, "job", ""}) {}
+    explicit Scene(uint32_t min, uint32_t max, bool open = true)
+        : store(world, ElasticStoreOptions{max, min, max, 5 * kSecond, 10 * kSecond, "job", "", open}) {}
 
     Visitor join(WorkerId id, uint32_t believed = 0, const std::string &agreement = "a = 1\n",
                  Role role = Role::kElastic) {
@@ -194,7 +194,7 @@ void a_generation_starts_when_all_are_there_and_connected(void **) {
 
 /// Two workers of generation 1 that work.
 struct Working : Scene {
-    Working(uint32_t min, uint32_t max) : Scene(min, max), a(join(1)), b(join(2)) {
+    Working(uint32_t min, uint32_t max, bool open = true) : Scene(min, max, open), a(join(1)), b(join(2)) {
         ask(a);
         ask(b);
         pass(6 * kSecond, {&a, &b});
@@ -396,6 +396,33 @@ void newcomers_cannot_go_on_without_a_member(void **) {
     assert_int_equal(scene.store.generation().members[0].id, 1); // survivors come first
 }
 
+void without_a_secret_nobody_comes_after_the_first_generation(void **) {
+    Working scene(1, 3, false);
+    Visitor stranger = scene.join(9);
+    const Failure refused = Scene::refusal(stranger);
+    assert_string_equal(refused.reason().c_str(), "closed");
+    assert_true(refused.message().find("secret_file") != std::string::npos);
+    assert_true(refused.message().find("elastic.open") != std::string::npos);
+    scene.store.closed(scene.b.id, 0);
+    Visitor b = scene.join(2, 1); // a member may come back
+    assert_int_equal(b.last(), FrameKind::kWelcome);
+    scene.store.reaped(2);
+    Scene::ask(scene.a, {held(3, true, {{0, 3}})});
+    assert_int_equal(scene.store.generation().number, 2);
+    Visitor again = scene.join(2); // but not as a newcomer
+    assert_string_equal(Scene::refusal(again).reason().c_str(), "closed");
+}
+
+/// Who came before the job formed, and found no place, is sent away as it forms.
+void without_a_secret_nobody_waits_beside_the_first_generation(void **) {
+    Scene scene(1, 2, false);
+    Visitor a = scene.join(1), b = scene.join(2), c = scene.join(3);
+    Scene::ask(a);
+    Scene::ask(b);
+    assert_int_equal(scene.store.generation().number, 1);
+    assert_string_equal(Scene::refusal(c).reason().c_str(), "closed");
+}
+
 void members_that_lost_the_store_have_time_to_come_back(void **) {
     Working scene(1, 2);
     scene.pass(300 * kSecond);
@@ -558,6 +585,8 @@ SUBJECT(membership_elastic) {
         cmocka_unit_test(a_failed_job_names_the_members_that_may_still_run),
         cmocka_unit_test(a_member_that_was_reaped_is_not_waited_for),
         cmocka_unit_test(newcomers_cannot_go_on_without_a_member),
+        cmocka_unit_test(without_a_secret_nobody_comes_after_the_first_generation),
+        cmocka_unit_test(without_a_secret_nobody_waits_beside_the_first_generation),
         cmocka_unit_test(members_that_lost_the_store_have_time_to_come_back),
         cmocka_unit_test(too_few_workers_fail_after_the_wait),
         cmocka_unit_test(a_newcomer_fills_the_place_in_time),

@@ -186,6 +186,7 @@ void ElasticStore::close_round(const Tally &tally, const Recovery &recovery) {
     state_ = State::kMeshing;
     log_info("the store: generation ", generation_.number, " has ", members.size(), " workers");
     send_away_former_members(former);
+    if (!takes_newcomers()) send_away_newcomers();
     ended_.clear();
     const std::string bytes = encode(generation_);
     for (const ConnectionId connection : members)

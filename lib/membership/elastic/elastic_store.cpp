@@ -2,6 +2,7 @@
 #include "membership/elastic/elastic_store.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "membership/credentials.h"
@@ -29,6 +30,14 @@ Failure was_dropped(const std::string &who) {
                    text(who, " was dropped from the job, which goes on without it: others waited for it, and it did not "
                              "call mdist_regroup in time. Start it again, as a new worker"))
         .reason("dropped");
+}
+
+Failure closed_job(const std::string &who) {
+    return Failure(MDIST_ERR_UNAUTHENTICATED,
+                   text(who, " has come after the job had formed, and the job has no secret by which to know it. Set "
+                             "secret_file on all workers and at the store. Or, if everybody who can connect may join "
+                             "and receive all weights, set elastic.open to true at the store"))
+        .reason("closed");
 }
 
 Failure dismissed(const std::string &who) {
@@ -151,6 +160,7 @@ std::optional<Failure> ElasticStore::objection(const Guest &guest, WorkerId id, 
     if (believed != 0 && dropped_.count(id) != 0) return was_dropped(who);
     if (believed != 0 && !is_member) return old_generation(who, believed, generation_.number);
     if (is_member && ended_.count(id) != 0) return old_generation(who, believed, generation_.number);
+    if (!is_member && !takes_newcomers()) return closed_job(who);
     if (!workers_.empty() && workers_.begin()->second.agreement != agreement)
         return Failure(MDIST_ERR_CONFIG, text(who, " is configured differently from the other workers of the job: ",
                                               differing_lines(workers_.begin()->second.agreement, agreement)))
@@ -216,6 +226,17 @@ void ElasticStore::dismiss(WorkerId id) {
 bool ElasticStore::any_leaves() const {
     if (generation_.members.size() <= options_.min_workers) return false; // it cannot leave now
     return std::any_of(leaving_.begin(), leaving_.end(), [this](WorkerId id) { return generation_.rank_of(id); });
+}
+
+/// Those that the first generation had no place for.
+void ElasticStore::send_away_newcomers() {
+    for (auto it = workers_.begin(); it != workers_.end();) {
+        auto &[connection, worker] = *it;
+        const bool goes = !generation_.rank_of(worker.id);
+        if (goes) refuse(connection, worker.channel, closed_job(text("the worker at ", worker.listens.host)));
+        if (goes) heard_ns_.erase(worker.id);
+        it = goes ? workers_.erase(it) : std::next(it);
+    }
 }
 
 void ElasticStore::send_away_former_members(const Generation &former) {

@@ -8,6 +8,8 @@
 //     '---- a member asks for a regroup --------------------------------------------- READY
 //
 // Members are the workers of the newest generation. Other workers wait, as newcomers, and enter when a round closes.
+// Without a secret, there are no newcomers once the first generation is written, unless the options say so: anybody who
+// can connect would be given all state.
 // A round closes when each member
 //   - has asked for a regroup, and its connection with the store lives, or
 //   - has ended: its launcher has reaped it, or it said goodbye, or
@@ -43,6 +45,7 @@ struct ElasticStoreOptions {
     uint64_t heartbeat_timeout_ns = 0;
     std::string job;
     std::string secret;
+    bool open = false; // whether newcomers may come without a secret
 };
 
 class ElasticStore final : public Machine {
@@ -120,6 +123,9 @@ class ElasticStore final : public Machine {
     bool any_leaves() const;
     bool is_silent(WorkerId id) const;
     bool is_overdue(WorkerId id) const;
+    bool takes_newcomers() const {
+        return generation_.number == 0 || options_.open || !options_.secret.empty();
+    }
     void limit_others(const Ask &ask);
     void drop(WorkerId id);
     void note_sign_of_life(WorkerId id);
@@ -127,6 +133,7 @@ class ElasticStore final : public Machine {
     Recovery recovery_of(const Tally &tally);
     void close_round(const Tally &tally, const Recovery &recovery);
     void send_away_former_members(const Generation &former);
+    void send_away_newcomers();
     bool drop_unreachable();
     void fail(const Failure &failure);
     void send(ConnectionId connection, Worker &worker, FrameKind kind, const std::string &payload);

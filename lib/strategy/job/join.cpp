@@ -94,11 +94,11 @@ std::string new_secret(const Config &config) {
 }
 
 /// Warns once per process. It warns for a loopback address, too, since other users of this host can connect to it.
-void warn_without_secret(const MembershipOptions &options) {
+void warn_without_secret(const MembershipOptions &options, bool is_open) {
     static std::atomic<bool> warned{false};
     if (!options.secret.empty() || options.size == 1 || warned.exchange(true)) return;
-    log_warn("this job has no secret. Until it has formed, anyone who can connect to ", options.store,
-             " can join it, including other users of this host. ",
+    log_warn("this job has no secret. ", is_open ? "At any time" : "Until it has formed", ", anyone who can connect to ",
+             options.store, " can join it, including other users of this host. ",
              secrets_are_built() ? "Write a secret with `mdist secret FILE`, and name that file on every worker "
                                    "(key secret_file, or MDIST_SECRET_FILE)"
                                  : "This build of libmdist cannot use one: build it with libsodium");
@@ -128,7 +128,7 @@ std::unique_ptr<ElasticMembership> join_elastic_job(const Config &config, Resolv
             .reason("elastic_store");
     MembershipOptions options = options_of(config, resolved, text("any of ", settings.replicas), kind);
     options.names.clear(); // ranks change
-    warn_without_secret(options);
+    warn_without_secret(options, settings.open);
     return std::make_unique<ElasticMembership>(std::move(options), worker_id_of(process_environment()));
 }
 
@@ -137,7 +137,7 @@ std::unique_ptr<Workers> join_workers(const Config &config, Resolved resolved, u
     settle_store(resolved, process_environment(), config.duration_ns("communication.join_timeout"), new_secret(config));
     const std::string replicas = may_be_uneven() ? "any" : text(local_replicas);
     MembershipOptions options = options_of(config, resolved, replicas, kind);
-    warn_without_secret(options);
+    warn_without_secret(options, false);
     auto membership = std::make_unique<Membership>(std::move(options));
     try {
         const Spans spans = spans_of(*membership, local_replicas, config.duration_ns("communication.join_timeout"));
