@@ -34,6 +34,7 @@ std::string seconds_text(double count) {
 
 int Outcome::exit_code() const {
     if (cause == Cause::kTimeout) return kTimedOut;
+    if (first_ended != nullptr) return first_ended->code();
     if (first_failure != nullptr) return first_failure->code();
     if (all_ended_well) return 0;
     return 128 + signal;
@@ -220,6 +221,8 @@ void Attempt::conclude() {
         outcome_.first_failure = outcome_.all_ended_well ? nullptr : first_failed_;
     } else {
         outcome_.first_failure = verdict_.cause(first_gone_());
+        if (outcome_.first_failure != nullptr && outcome_.first_failure->told() != 0)
+            outcome_.first_ended = verdict_.first();
         outcome_.all_ended_well = std::all_of(workers_.begin(), workers_.end(), well);
     }
 }
@@ -228,7 +231,11 @@ void Attempt::note_end(Worker &worker) {
     if (replacing_) return note_end_in_elastic(worker);
     if (worker.ended_well() || worker.told() != 0 || outcome_.cause != Cause::kWorkers) return;
     const Time now = Clock::now();
-    if (!verdict_.has_failed()) ending_.let_end(now);
+    if (!verdict_.has_failed()) {
+        ending_.let_end(now);
+        for (const auto &other : workers_)
+            if (other->is_stopped()) verdict_.note_stopped(*other);
+    }
     verdict_.add(worker, now);
     tell_failure(now);
 }
@@ -260,9 +267,12 @@ void Attempt::reap() {
 void Attempt::tell_failure(Time now) {
     if (told_failure_ || !verdict_.has_failed() || all_ended() || !verdict_.is_due(now)) return;
     told_failure_ = true;
-    const Worker &failed = *verdict_.cause(first_gone_());
-    console_.notice("rank " + std::to_string(failed.place().rank) + " failed (" + failed.how() + "); the others have " +
-                    seconds_text(options_.grace_s) + " to end");
+    const Worker &cause = *verdict_.cause(first_gone_());
+    const Worker &failed = cause.ended() ? cause : *verdict_.first();
+    const std::string stopped =
+        cause.ended() ? "" : "rank " + std::to_string(cause.place().rank) + " is stopped (SIGSTOP), and ";
+    console_.notice(stopped + "rank " + std::to_string(failed.place().rank) + " failed (" + failed.how() +
+                    "); the others have " + seconds_text(options_.grace_s) + " to end");
 }
 
 void Attempt::keep_time() {

@@ -31,6 +31,7 @@ struct Outcome {
     Cause cause = Cause::kWorkers;
     int signal = 0;                        // set for kSignal
     const Worker *first_failure = nullptr; // before the signal or timeout, if there was one
+    const Worker *first_ended = nullptr;   // the first that failed, if the first failure is a worker that was stopped
     bool all_ended_well = false;
     int exit_code() const;
 };

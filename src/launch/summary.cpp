@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kMostQuoted = 4;
 
 std::string remark(const Outcome &outcome, const Worker &worker) {
-    if (&worker == outcome.first_failure) return "  <- first failure";
+    if (&worker == outcome.first_failure)
+        return outcome.first_ended == nullptr ? "  <- first failure" : "  <- first failure: it was stopped";
     if (worker.told() != 0) return "  (after the launcher's " + signal_name(worker.told()) + ")";
     return "";
 }

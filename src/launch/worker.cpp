@@ -119,6 +119,11 @@ void Worker::set_ended(int status, Time now) {
     process_.input.close();
 }
 
+bool Worker::is_stopped() const {
+    siginfo_t info{};
+    return !ended_ && waitid(P_PID, process_.pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+}
+
 bool Worker::gone() {
     if (!gone_ && ended_) gone_ = kill(-process_.pid, 0) != 0 && errno == ESRCH;
     return gone_;

@@ -83,6 +83,8 @@ class Worker {
     /// Records that wait() returned this worker.
     void set_ended(int status, Time now);
     bool ended() const { return ended_; }
+    /// Whether its process is stopped (SIGSTOP). Of a remote worker nobody knows.
+    bool is_stopped() const;
     /// Whether its group is empty, so that nothing it started runs any more. Asks the system, after children were
     /// reaped.
     bool gone();

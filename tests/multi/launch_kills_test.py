@@ -66,6 +66,23 @@ class Blame(Case):
     def test_an_exception_that_nobody_catches_is_no_better_cause_than_an_exit_code(self):
         self.assertEqual(self.ends((1, "3"), (0, "ABRT"), (2, "1")), (3, 1))
 
+    def test_one_that_is_stopped_is_the_cause_of_others_failures(self):
+        for rank in range(3):
+            os.mkfifo(self.folder / str(rank))
+        with Running("-n", "3", "--grace", "0.5", "--", "sh", "-c", TOLD, "sh", str(self.folder)) as job:
+            pids = {}
+            for line in job.lines(3):
+                rank, pids[rank], _ = line.replace("[", "").replace("]", "").split()
+            os.kill(int(pids["1"]), signal.SIGSTOP)
+            await_state(pids["1"], "T")
+            (self.folder / "2").write_text("3\n")
+            (self.folder / "0").write_text("4\n")
+            status = job.end()
+        self.assertIn(status, (3, 4), job.errors)  # of one that ended by itself
+        self.assertIn("rank 1 is stopped (SIGSTOP), and rank", job.errors)
+        (blamed,) = (line for line in job.errors.splitlines() if "<- first failure" in line)
+        self.assertRegex(blamed, r"^ +1 .*<- first failure: it was stopped$")
+
     def test_a_shell_that_tells_of_a_kill_is_believed(self):
         self.assertEqual(self.ends((0, "1"), (1, "137")), (137, 1))
 
