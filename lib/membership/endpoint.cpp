@@ -18,7 +18,8 @@ void write_endpoint(PayloadWriter &out, const Endpoint &endpoint) {
     out.text(endpoint.host)
         .number(endpoint.port)
         .number(static_cast<uint8_t>(endpoint.takes_datagrams))
-        .number(endpoint.pid);
+        .number(endpoint.pid)
+        .number(endpoint.started_as);
 }
 
 Endpoint read_endpoint(PayloadReader &in) {
@@ -27,6 +28,7 @@ Endpoint read_endpoint(PayloadReader &in) {
     endpoint.port = in.number<uint16_t>();
     endpoint.takes_datagrams = in.number<uint8_t>() != 0;
     endpoint.pid = in.number<uint32_t>();
+    endpoint.started_as = in.number<uint32_t>();
     return endpoint;
 }
 

@@ -14,7 +14,9 @@ struct Endpoint {
     std::string host;
     uint16_t port = 0;
     bool takes_datagrams = false; // whether a worker that listens there takes datagrams at the same port
-    uint32_t pid = 0;             // of a worker that listens there; 0: not told
+    // Of a worker that listens there, for messages:
+    uint32_t pid = 0;                 // 0: not told
+    uint32_t started_as = UINT32_MAX; // the rank that its launcher gave it, which elastic jobs change; MDIST_NONE: none
     bool operator==(const Endpoint &) const = default;
 };
 

@@ -31,6 +31,7 @@ Dial dial_store(World &world, const MembershipOptions &options, std::vector<Endp
     dial.make_body = [&world, &options](ConnectionId connection) {
         Endpoint at = world.listen(connection);
         at.pid = options.pid;
+        at.started_as = options.started_as;
         PayloadWriter body;
         write_endpoint(body, at);
         return body.text(options.agreement).text(options.run).take();

@@ -3,12 +3,20 @@
 
 #include "util/text.h"
 
+#include <mdist/base.h>
+
 namespace mdist {
 
 std::string worker_name(const MembershipOptions &options, const std::vector<Endpoint> &roster, uint32_t rank) {
-    if (rank < options.names.size()) return options.names[rank];
-    if (rank < roster.size()) return text("worker ", rank, " (", text_of(roster[rank]), ')');
-    return text("worker ", rank);
+    std::string name = rank < options.names.size() ? options.names[rank] : text("worker ", rank);
+    if (rank >= roster.size()) return name;
+    const Endpoint &listens = roster[rank];
+    std::string details = name.ends_with(')') ? "" : text(" (", options.names.empty() ? text_of(listens) : listens.host);
+    if (details.empty()) name.pop_back(); // an address of its own is in there
+    if (listens.pid != 0) details += text(", pid ", listens.pid);
+    if (listens.started_as != MDIST_NONE && listens.started_as != rank)
+        details += text(", started as rank ", listens.started_as);
+    return text(name, details, ')');
 }
 
 std::string seconds_text(uint64_t ns) {

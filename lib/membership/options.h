@@ -30,13 +30,15 @@ struct MembershipOptions {
     std::string secret;             // empty: none
     std::string run;                // what tells runs of a job apart, one "NAME = value" per line (Resolved::run)
     uint32_t pid = 0;               // of this process, for messages
+    uint32_t started_as = UINT32_MAX; // the rank that its launcher gave it, for messages; MDIST_NONE: none
     std::string agreement;          // must be the same text on all workers, one "key = value" per line
     std::vector<std::string> names; // for messages, by rank: "worker 1 (10.0.0.2:4400)"; may be empty
     uint64_t join_timeout_ns = 0;
     uint64_t heartbeat_timeout_ns = 0;
 };
 
-/// Returns "worker 1 (10.0.0.2:4400)". Takes it from the names, else from the roster, else from the rank alone.
+/// Returns "worker 1 (10.0.0.2:4400, pid 77)". Takes the address from the names, else from the roster. Without a roster
+/// there is no pid.
 std::string worker_name(const MembershipOptions &options, const std::vector<Endpoint> &roster, uint32_t rank);
 /// "10 s", "0.5 s"
 std::string seconds_text(uint64_t ns);

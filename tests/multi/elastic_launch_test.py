@@ -73,14 +73,20 @@ class Elastic(unittest.TestCase):
         self.assertEqual(code, 0, errors)
         self.assertEqual(digests(results), {self.undisturbed})
         self.assertEqual(errors.count("a new worker takes its place"), notices, errors)
-        return results
+        return results, errors
 
     def test_a_killed_worker_is_replaced(self):
-        job = Launched("2:4", gate=True)
+        job = Launched("2:4", gate=True, MDIST_LOG="info")
         job.await_lines(r"(begun)", 4)
-        os.kill(int(job.await_lines(r"pid (\d+)", 4)[1]), signal.SIGKILL)
+        pids = dict(re.match(r"\[(\d)\] pid (\d+)", line).groups() for line in job.lines if "pid" in line)
+        os.kill(int(pids["0"]), signal.SIGKILL)
         job.await_lines(r"(begun)", 5)
-        self.check(job, 1)
+        errors = self.check(job, 1)[1]
+        # Worker 0 says who is where: by its rank of now, and by the one before the launcher's lines.
+        listed = re.findall(r"\[(\d)\] .*the workers of the job: (.*)", errors)
+        self.assertRegex(listed[0][1], rf"worker 0 \([^)]*, pid {pids['0']}\), worker 1 \([^)]*, pid {pids['1']}\), worker 2 ")
+        self.assertEqual(listed[-1][0], "1")
+        self.assertRegex(listed[-1][1], rf"worker 0 \([^)]*, pid {pids['1']}, started as rank 1\)")
 
     @in_time(3)
     def test_a_worker_that_hangs_is_ended_and_replaced(self, limit_s):
@@ -105,7 +111,7 @@ class Elastic(unittest.TestCase):
         os.kill(int(job.await_lines(r"pid (\d+)", 4)[1]), signal.SIGKILL)
         while "no worker takes its place" not in (line := job.process.stderr.readline()):
             self.assertTrue(line)
-        self.assertEqual(len(self.check(job, 0)), 3)
+        self.assertEqual(len(self.check(job, 0)[0]), 3)
 
     def test_one_after_another(self):
         job = Launched("2:4", gate=True)
@@ -143,7 +149,7 @@ class Elastic(unittest.TestCase):
         killed = int(job.await_lines(r"pid (\d+)", 6)[-1])
         os.kill(killed, signal.SIGKILL)
         job.await_lines(r"(begun)", 7)
-        results = self.check(job, 1)
+        results, _ = self.check(job, 1)
         self.assertEqual(len(results), 4)
         for line in results:
             self.assertIn("workers 4", line)

@@ -276,10 +276,12 @@ static void is_late_for(Call call) {
     } else {
         GIVES(MDIST_ERR_TIMEOUT, mdist_run(strategy, late_step, &call, NULL, 0, NULL, 0, NULL, &error));
         char words[64];
-        snprintf(words, sizeof words, "worker %u, which has entered ", victim);
-        if (guilty_worker != victim || strstr(message, words) == NULL) {
+        snprintf(words, sizeof words, "worker %u (127.", victim);
+        const char *const named = strstr(message, words);
+        const char *const process = named != NULL ? strstr(named, ", pid ") : NULL;
+        if (guilty_worker != victim || process == NULL || strstr(process, "), which has entered ") == NULL) {
             fprintf(stderr, "it names worker %d: %s\n", guilty_worker, message);
-            fail_or_late(last_status, "the late one is named, with what it has entered", __FILE__, __LINE__);
+            fail_or_late(last_status, "the late one is named, with host and pid and what it has entered", __FILE__, __LINE__);
         }
     }
     mdist_strategy_destroy(strategy);

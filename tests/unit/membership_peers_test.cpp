@@ -49,6 +49,24 @@ struct Pair {
     std::string bytes;
 };
 
+void a_worker_is_named_with_all_that_is_known_of_it(void **) {
+    MembershipOptions options;
+    const auto name = [&options](const std::vector<Endpoint> &roster) { return worker_name(options, roster, 1); };
+    const std::vector<Endpoint> plain = {{}, {"10.0.0.2", 5000, true}}, known = {{}, {"10.0.0.2", 5000, true, 77, 1}},
+                                moved = {{}, {"10.0.0.2", 5000, true, 77, 3}};
+    assert_string_equal(name({}).c_str(), "worker 1");
+    assert_string_equal(name(plain).c_str(), "worker 1 (10.0.0.2:5000)");
+    assert_string_equal(name(known).c_str(), "worker 1 (10.0.0.2:5000, pid 77)");
+    assert_string_equal(name(moved).c_str(), "worker 1 (10.0.0.2:5000, pid 77, started as rank 3)");
+    options.names = {"worker 0", "worker 1"};
+    assert_string_equal(name({}).c_str(), "worker 1");
+    assert_string_equal(name(known).c_str(), "worker 1 (10.0.0.2, pid 77)");
+    options.names = {"worker 0 (chief, h0:1)", "worker 1 (h1:1)"};
+    assert_string_equal(name({}).c_str(), "worker 1 (h1:1)");
+    assert_string_equal(name(plain).c_str(), "worker 1 (h1:1)");
+    assert_string_equal(name(known).c_str(), "worker 1 (h1:1, pid 77)");
+}
+
 void silence_is_a_loss_and_own_sleep_is_not(void **) {
     Pair pair(10 * kSecond);
     pair.run(9 * kSecond, kSecond / 10);
@@ -253,6 +271,7 @@ void who_breaks_the_protocol_is_lost(void **) {
 SUBJECT(membership_peers) {
     log::set_level(MDIST_LOG_OFF);
     const CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_is_named_with_all_that_is_known_of_it),
         cmocka_unit_test(silence_is_a_loss_and_own_sleep_is_not),
         cmocka_unit_test(a_silent_worker_is_asked_on_a_second_path),
         cmocka_unit_test(an_answer_that_comes_late_shows_that_a_worker_lived_when_it_was_asked),

@@ -67,6 +67,7 @@ void the_roster_comes_when_all_are_there_and_go_when_all_are_connected(void **) 
     assert_int_equal(roster.number<uint16_t>(), 5000);
     assert_int_equal(roster.number<uint8_t>(), 1);
     assert_int_equal(roster.number<uint32_t>(), 72);
+    assert_int_equal(roster.number<uint32_t>(), MDIST_NONE); // was not started as any rank
     assert_string_equal(roster.text().c_str(), "10.0.0.1");
     one.say(one.channel.pack(FrameKind::kMeshed, session, {}));
     assert_int_equal(one.last(), FrameKind::kRoster);

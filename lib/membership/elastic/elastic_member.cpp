@@ -39,6 +39,7 @@ Dial ElasticMember::dial_store() {
     dial.make_body = [this](ConnectionId connection) {
         if (!listens_) listens_ = world_.listen(connection);
         listens_->pid = options_.pid;
+        listens_->started_as = options_.started_as;
         PayloadWriter body; // without the run: this store has no default address, and workers may come from anywhere
         body.number(id_).number(generation_.number);
         write_endpoint(body, *listens_);
@@ -285,7 +286,7 @@ void ElasticMember::go() {
     any_leaves_ = false;
     deadline_ns_ = stuck_ns_ = UINT64_MAX;
     if (const auto rank = mesh_->unconnected()) {
-        const std::string who = worker_name(options_, {}, *rank);
+        const std::string who = worker_name(options_, mesh_->roster(), *rank);
         failure_ = Failure(MDIST_ERR_PEER_LOST, text(who, " is lost: its connection has ended")).worker(*rank);
         return leave_generation();
     }

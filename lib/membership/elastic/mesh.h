@@ -37,6 +37,7 @@ class Mesh {
     /// The lowest of them, if any, and why there is no connection.
     std::optional<uint32_t> unconnected() const;
     std::string obstacle(uint32_t rank) const;
+    const std::vector<Endpoint> &roster() const { return formed_.roster; }
     /// Hands over the connections. Only once complete.
     Formed take() { return std::move(formed_); }
     /// Closes all connections.

@@ -34,6 +34,16 @@ Packing packing_of(const Config &config) {
     return packing;
 }
 
+/// Says on worker 0 where each worker is.
+void log_workers(const Workers *workers) {
+    constexpr uint32_t kMostNamed = 64;
+    if (workers == nullptr || workers->self() != 0) return;
+    std::string names;
+    for (uint32_t worker = 0; worker < std::min(workers->count(), kMostNamed); ++worker)
+        names += text(worker == 0 ? "" : ", ", workers->name(worker));
+    log_info("the workers of the job: ", names, workers->count() > kMostNamed ? " ..." : "");
+}
+
 } // namespace
 
 /// Logs who takes part, on which devices, and how workers communicate.
@@ -46,6 +56,7 @@ void log_job(const Job &job, const Workers *workers) {
         locals == 1 ? text("replica ", first) : text("replicas ", first, "-", first + locals - 1);
     const std::string who =
         workers == nullptr ? "one worker" : text(workers->name(workers->self()), " of ", workers->count(), " workers");
+    log_workers(workers);
     log_info("job: ", who, "; ", replicas, " of ", job.replica_count(), " on ", devices,
              "; links: ", workers == nullptr ? "none, as there are no other workers" : workers->links());
 }

@@ -59,6 +59,7 @@ MembershipOptions options_of(const Config &config, const Resolved &resolved, con
     if (options.secret.empty()) options.secret = resolved.secret;
     options.run = run_lines(config.is_from_environment() ? &process_environment() : nullptr);
     options.pid = static_cast<uint32_t>(getpid());
+    options.started_as = resolved.size > 1 ? resolved.rank : MDIST_NONE;
     options.agreement = agreement_of(config, replicas, kind);
     options.names = resolved.names;
     options.join_timeout_ns = config.duration_ns("communication.join_timeout");
