@@ -66,11 +66,29 @@ class ServingAStore(Case):
             if store.process.poll() is not None:
                 self.skipTest("this library has no secrets")
             self.assertEqual(store.variables["MDIST_SECRET_FILE"], secret)
-            codes, said = ends([store.worker(1, MDIST_SECRET_FILE=other)])
-            self.assertNotEqual(codes, [0], said)
-            self.assertIn("secret", said)
+            for wrong in (other, ""):
+                codes, said = ends([store.worker(1, MDIST_SECRET_FILE=wrong)])
+                self.assertNotEqual(codes, [0], said)
+                self.assertIn("secret", said)
             codes, said = ends([store.worker(0), store.worker(1)])
             self.assertEqual(codes, [0, 0], said)
+            words = store.end(signal.SIGTERM)[2]
+        self.assertIn("has a different secret from that of worker 1 at 127.0.0.1", words)
+        self.assertIn("worker 1 at 127.0.0.1 has no secret, but the store has one", words)
+
+    def test_the_chief_names_a_worker_that_has_no_secret_as_the_reason(self):
+        secret = str(self.folder / "secret")
+        subprocess.run([MDIST, "secret", secret], check=True, timeout=PATIENCE_S)
+        for chief, other, words in ((secret, "", "has no secret, but the store has one"),
+                                    ("", secret, "has a secret, but the store has none")):
+            with Store("127.0.0.1:0", "-n", "2", *(["--secret-file", secret] if chief else ["--no-secret"]),
+                       lines=3 if chief else 2) as store:
+                codes, said = ends([store.worker(1, MDIST_SECRET_FILE=other)])
+                self.assertNotEqual(codes, [0], said)
+                # It gives up soon, since nobody else comes.
+                codes, said = ends([store.worker(0, MDIST_SECRET_FILE=chief, MDIST_COMMUNICATION_JOIN_TIMEOUT="1s")])
+                self.assertNotEqual(codes, [0], said)
+                self.assertRegex(said, rf"missing: 1 \(refused: worker 1 at 127\.0\.0\.1 {words}")
 
     def test_it_says_what_is_wrong(self):
         def fails(*arguments):
