@@ -151,7 +151,8 @@ struct Scene {
         guest.listen();
         return guest;
     }
-    static void ask(Visitor &worker, const Holdings &held = {}, WorkerId missed = 0, uint64_t limit_ns = 0) {
+    static void ask(Visitor &worker, const Holdings &held = {}, WorkerId missed = 0,
+                    uint64_t limit_ns = 3600 * kSecond) {
         worker.say(worker.channel.pack(FrameKind::kAsk, SessionId{}, encode(Ask{held, limit_ns, missed})));
     }
     void say(Visitor &worker, FrameKind kind, const std::string &payload = {}) {
@@ -333,6 +334,16 @@ void members_that_nobody_missed_have_half_of_the_limit(void **) {
     assert_int_equal(scene.store.generation().number, 2);
     assert_string_equal(Scene::refusal(b).reason().c_str(), "dropped");
     assert_string_equal(Scene::refusal(c).reason().c_str(), "dropped");
+}
+
+/// One that will not wait for long does not make others go.
+void members_that_nobody_missed_have_the_heartbeat_timeout_at_least(void **) {
+    Working scene(1, 2);
+    Scene::ask(scene.a, {held(3, true, {{0, 2}})}, 0, 4 * kSecond);
+    scene.pass(9 * kSecond, {&scene.a, &scene.b});
+    assert_int_equal(scene.store.generation().number, 1);
+    scene.pass(2 * kSecond, {&scene.a, &scene.b});
+    assert_string_equal(Scene::refusal(scene.b).reason().c_str(), "dropped");
 }
 
 /// Its part may be nowhere else, so the job waits for it as for a silent member.
@@ -580,6 +591,7 @@ SUBJECT(membership_elastic) {
         cmocka_unit_test(a_member_that_was_missed_has_the_heartbeat_timeout_to_ask),
         cmocka_unit_test(a_member_that_was_missed_and_asks_in_time_stays),
         cmocka_unit_test(members_that_nobody_missed_have_half_of_the_limit),
+        cmocka_unit_test(members_that_nobody_missed_have_the_heartbeat_timeout_at_least),
         cmocka_unit_test(a_member_that_may_have_the_rest_of_the_state_is_not_dropped),
         cmocka_unit_test(a_member_that_was_cut_off_has_time_to_ask),
         cmocka_unit_test(a_failed_job_names_the_members_that_may_still_run),

@@ -67,13 +67,13 @@ bool ElasticStore::is_overdue(WorkerId id) const {
 
 /// Says until when the other members must have asked, since this one has.
 void ElasticStore::limit_others(const Ask &ask) {
-    const uint64_t now = world_.now_ns();
+    const uint64_t half_ns = ask.limit_ns / 2, silence_ns = options_.heartbeat_timeout_ns;
     for (const Generation::Member &member : generation_.members) {
         const auto found = find(member.id);
         if (found != workers_.end() && found->second.asked) continue;
-        uint64_t limit_ns = ask.limit_ns == 0 ? UINT64_MAX : ask.limit_ns / 2;
-        if (member.id == ask.missed) limit_ns = std::min(limit_ns, options_.heartbeat_timeout_ns);
-        const uint64_t due_ns = now + std::min(limit_ns, UINT64_MAX / 2);
+        const bool was_missed = member.id == ask.missed;
+        const uint64_t due_ns =
+            world_.now_ns() + (was_missed ? std::min(half_ns, silence_ns) : std::max(half_ns, silence_ns));
         const auto [known, fresh] = due_ns_.try_emplace(member.id, due_ns);
         if (!fresh) known->second = std::min(known->second, due_ns);
     }

@@ -15,8 +15,8 @@
 //   - has ended: its launcher has reaped it, or it said goodbye, or
 //   - has been silent to the store for the heartbeat timeout, or
 //   - has not asked in time, though it lives: it hangs in code of the program. A member that another one missed has
-//     the heartbeat timeout for that, and the others half of the time that those who ask will wait. Then it is dropped,
-//     unless it may have state that nobody else has.
+//     the heartbeat timeout for that. The others have half of the time that those who ask will wait, if that is longer.
+//     Then it is dropped, unless it may have state that nobody else has.
 // At least one member must have asked. Whoever asks has stopped working in its generation. So no two generations can
 // make progress at a time, whatever members believe that the store cannot hear. The round stays open for `wait` if
 // there are too few members, or if a silent member may have state that nobody else has. Then the job fails for good.

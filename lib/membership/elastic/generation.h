@@ -51,7 +51,7 @@ using Holdings = std::vector<HeldCommit>;
 /// What a worker says when it asks for the next generation.
 struct Ask {
     Holdings held;         // the commits that it has parts of
-    uint64_t limit_ns = 0; // how long it waits for the answer; 0: not told
+    uint64_t limit_ns = 0; // how long it waits for the answer
     WorkerId missed = 0;   // the member that it waited for in vain, if its generation ended by that; else 0
 };
 
