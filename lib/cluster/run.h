@@ -5,9 +5,9 @@
 // both have it:
 //   - the allocation of the batch system (Slurm, PBS, LSF), and the rendezvous of horovodrun;
 //   - the user, among the processes of one host. On different hosts one user may have different numbers.
-// It does not hold the program, since workers of one job may run different ones, nor arguments, parents and times, which
-// differ within a run. A run that launchers name (torchrun, Open MPI, srun) is the job, which is compared anyway. Any
-// thread.
+// It does not hold the program, since workers of one job may run different ones, nor arguments, parents and times,
+// which differ within a run. A run that launchers name (torchrun, Open MPI, srun) is the job, which is compared anyway.
+// Any thread.
 #pragma once
 
 #include <string>

@@ -37,9 +37,10 @@ Descriptor listening_socket(const Endpoint &at) {
                       text("cannot listen at ", text_of(at), ": this host does not have that address"))
             .reason("address_not_local")
             .native(error);
-    throw Failure(MDIST_ERR_RESOURCE,
-                  text("cannot listen at ", text_of(at), ": ", std::strerror(error),
-                       error == EADDRINUSE ? ". Another process listens there; choose another port for one of the two" : ""))
+    throw Failure(
+        MDIST_ERR_RESOURCE,
+        text("cannot listen at ", text_of(at), ": ", std::strerror(error),
+             error == EADDRINUSE ? ". Another process listens there; choose another port for one of the two" : ""))
         .reason(error == EADDRINUSE ? "address_in_use" : "")
         .native(error);
 }

@@ -163,13 +163,14 @@ void Lobby::greet(ConnectionId connection, Waiting &guest, const ControlFrame &f
 
 /// The caller learns it from the answer, and does not go on.
 void Lobby::note_lack_of_secret(const Waiting &guest) {
-    const std::string caller = text("worker ", guest.called.hello().rank, " at ", guest.host);
-    const std::string why = key_.empty() ? text(caller, " has a secret, but ", who_, " has none; set secret_file on "
-                                                                                     "all workers or on none")
-                                         : text(caller, " has no secret, but ", who_, " has one; set secret_file there "
-                                                                                      "as on the other workers");
+    const uint32_t rank = guest.called.hello().rank;
+    const bool none_here = key_.empty();
+    const std::string why =
+        text("worker ", rank, " at ", guest.host, none_here ? " has a secret, but " : " has no secret, but ", who_,
+             none_here ? " has none; set secret_file on all workers or on none"
+                       : " has one; set secret_file there as on the other workers");
     note_refusal("no secret", text(who_, " cannot take a connection: ", why));
-    if (when_refused_) when_refused_(guest.called.hello().rank, why);
+    if (when_refused_) when_refused_(rank, why);
 }
 
 void Lobby::tick() {

@@ -60,7 +60,9 @@ class Lobby {
     void tick();
     uint64_t next_tick_ns() const;
     /// Sets a function to call when a guest that claims this rank cannot show the secret.
-    void when_refused(std::function<void(uint32_t rank, const std::string &why)> call) { when_refused_ = std::move(call); }
+    void when_refused(std::function<void(uint32_t rank, const std::string &why)> call) {
+        when_refused_ = std::move(call);
+    }
 
   private:
     struct Waiting {

@@ -11,7 +11,8 @@ std::string worker_name(const MembershipOptions &options, const std::vector<Endp
     std::string name = rank < options.names.size() ? options.names[rank] : text("worker ", rank);
     if (rank >= roster.size()) return name;
     const Endpoint &listens = roster[rank];
-    std::string details = name.ends_with(')') ? "" : text(" (", options.names.empty() ? text_of(listens) : listens.host);
+    std::string details =
+        name.ends_with(')') ? "" : text(" (", options.names.empty() ? text_of(listens) : listens.host);
     if (details.empty()) name.pop_back(); // an address of its own is in there
     if (listens.pid != 0) details += text(", pid ", listens.pid);
     if (listens.started_as != MDIST_NONE && listens.started_as != rank)

@@ -224,8 +224,7 @@ void Store::refuse_late(Guest &guest) {
     const auto joining = read(guest);
     refuse(guest, Failure(MDIST_ERR_FAILED_PRECONDITION,
                           text(name_of(guest.hello.rank, joining->listens),
-                               " cannot join a session that is complete and running",
-                               there == nullptr ? "" : ", with ",
+                               " cannot join a session that is complete and running", there == nullptr ? "" : ", with ",
                                there == nullptr ? "" : name_of(there->rank, there->listens),
                                "; it can join after that session ends. ", kTwoRuns))
                       .reason("stale_session"));

@@ -90,8 +90,10 @@ int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &s
         if (job.is_elastic())
             replacing = {[&job](uint64_t id) { job.worker_ended(id); },
                          [&job](const Place &place, uint32_t number) { return job.start_again(place, number); },
-                         [&job](uint64_t id) { job.dismiss(id); }, [&job] { return job.take_left_behind(); },
-                         job.placement().least, control.get()};
+                         [&job](uint64_t id) { job.dismiss(id); },
+                         [&job] { return job.take_left_behind(); },
+                         job.placement().least,
+                         control.get()};
         Attempt attempt(
             options, console, signals, deadline, [&job] { return job.first_gone(); }, replacing);
         attempt.start(job.starts());

@@ -64,9 +64,10 @@ int serve_store(const ServeOptions &options) {
     const std::string file = options.no_secret ? "" : given_or_variable(options.secret_file, "MDIST_SECRET_FILE");
     const std::string secret = file.empty() ? "" : read_secret(file);
     if (file.empty() && !options.no_secret)
-        std::cerr << "mdist store: there is no secret, so anybody who can connect may join "
-                  << (configured("elastic.open") == "true" ? "at any time" : "while the job forms")
-                  << ". Write one with `mdist secret FILE`, and give it to the store and all workers, or say --no-secret\n";
+        std::cerr
+            << "mdist store: there is no secret, so anybody who can connect may join "
+            << (configured("elastic.open") == "true" ? "at any time" : "while the job forms")
+            << ". Write one with `mdist secret FILE`, and give it to the store and all workers, or say --no-secret\n";
     Signals signals; // before the store, whose thread must not receive signals
     const JobStore store(JobStoreOptions{options.address, workers.most, workers.least, job, secret});
     print_variables(store, workers, job, file);

@@ -80,7 +80,8 @@ class ElasticStore(Case):
 
     def store(self, size, *more, **variables):
         """A store, and the variables that it prints for the workers."""
-        store = self.run_beside(MDIST, "store", "127.0.0.1:0", "-n", size, *(more or ["--job", "by-hand", "--no-secret"]), **variables)
+        store = self.run_beside(MDIST, "store", "127.0.0.1:0", "-n", size,
+                                *(more or ["--job", "by-hand", "--no-secret"]), **variables)
         store.await_lines(r"(MDIST_ELASTIC_MAX_WORKERS)")
         said = dict(line.strip().split("=", 1) for line in store.lines if line.startswith("MDIST_"))
         self.assertEqual(said["MDIST_ELASTIC_REPLICAS"], "8")

@@ -140,8 +140,8 @@ static void two_losses_with_a_commit_between(void **state) {
 }
 
 static int is_left_behind(const Worker *worker) {
-    return strstr(worker->text, "ABORTED old_generation") != NULL || strstr(worker->text, "ABORTED job_ended") != NULL ||
-           strstr(worker->text, "ABORTED dropped") != NULL;
+    return strstr(worker->text, "ABORTED old_generation") != NULL ||
+           strstr(worker->text, "ABORTED job_ended") != NULL || strstr(worker->text, "ABORTED dropped") != NULL;
 }
 
 static void make_file(const char *path) {
@@ -150,8 +150,8 @@ static void make_file(const char *path) {
     fclose(made);
 }
 
-/// Runs a job in which worker 1 is stopped, or hangs in a step until there is the file `hang`.over. Returns whether one of
-/// the others was left behind, too.
+/// Runs a job in which worker 1 is stopped, or hangs in a step until there is the file `hang`.over. Returns whether one
+/// of the others was left behind, too.
 static int freeze_one(const char *link, uint64_t limit_ms, const char *result, const char *hang) {
     Job job;
     char limit[32];

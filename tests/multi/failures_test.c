@@ -281,7 +281,8 @@ static void is_late_for(Call call) {
         const char *const process = named != NULL ? strstr(named, ", pid ") : NULL;
         if (guilty_worker != victim || process == NULL || strstr(process, "), which has entered ") == NULL) {
             fprintf(stderr, "it names worker %d: %s\n", guilty_worker, message);
-            fail_or_late(last_status, "the late one is named, with host and pid and what it has entered", __FILE__, __LINE__);
+            fail_or_late(last_status, "the late one is named, with host and pid and what it has entered", __FILE__,
+                         __LINE__);
         }
     }
     mdist_strategy_destroy(strategy);

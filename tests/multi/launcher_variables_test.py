@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The table of launchers in docs/configuration.md, row by row: what their variables, set by hand, lead to in jobs of real
-processes; what tells two runs at one address apart; and what happens if a config does not read them. Usage:
+"""The table of launchers in docs/configuration.md, row by row: what their variables, set by hand, lead to in jobs of
+real processes; what tells two runs at one address apart; and what happens if a config does not read them. Usage:
 launcher_variables_test.py MDIST LIBRARY"""
 import itertools
 import json
@@ -31,7 +31,8 @@ def address():
 
 
 def by_hand(rank, size, at, run):
-    return {"MDIST_RANK": rank, "MDIST_SIZE": size, "MDIST_STORE": ":".join(at), **({"MDIST_JOB_ID": run} if run else {})}
+    job = {"MDIST_JOB_ID": run} if run else {}
+    return {"MDIST_RANK": rank, "MDIST_SIZE": size, "MDIST_STORE": ":".join(at), **job}
 
 
 def tf_config(rank, size, at, run):
@@ -45,7 +46,8 @@ def torch(rank, size, at, run):
 
 
 def kubeflow(rank, size, at, run):
-    return {"RANK": rank, "WORLD_SIZE": size, "MASTER_ADDR": at[0], "MASTER_PORT": at[1], "KUBERNETES_PORT": "tcp://10.0.0.1:443",
+    return {"RANK": rank, "WORLD_SIZE": size, "MASTER_ADDR": at[0], "MASTER_PORT": at[1],
+            "KUBERNETES_PORT": "tcp://10.0.0.1:443",
             "MDIST_STORE": ":".join(at)}  # else rank 0 listens at its pod's address
 
 
@@ -60,7 +62,8 @@ def horovod(rank, size, at, run):
 
 
 def pmi(rank, size, at, run):
-    return {"PMI_RANK": rank, "PMI_SIZE": size, "MPI_LOCALRANKID": rank, "MPI_LOCALNRANKS": size, "MDIST_STORE": ":".join(at)}
+    return {"PMI_RANK": rank, "PMI_SIZE": size, "MPI_LOCALRANKID": rank, "MPI_LOCALNRANKS": size,
+            "MDIST_STORE": ":".join(at)}
 
 
 def openmpi(rank, size, at, run):
@@ -97,18 +100,22 @@ ROWS = {
     "torchrun's variables in Slurm": ("torch", in_slurm, "different_run"),
     "torchrun's variables in PBS": ("torch", in_pbs, "different_run"),
 }
-OWN = ("MDIST_", "TF_CONFIG", "OMPI_", "PMI", "PMIX_", "SLURM_", "PBS_", "LSB_", "HOROVOD_", "PET_", "RANK", "WORLD_SIZE",
-       "LOCAL_", "GROUP_RANK", "MASTER_", "TORCHELASTIC_", "KUBERNETES_")
+OWN = ("MDIST_", "TF_CONFIG", "OMPI_", "PMI", "PMIX_", "SLURM_", "PBS_", "LSB_", "HOROVOD_", "PET_", "RANK",
+       "WORLD_SIZE", "LOCAL_", "GROUP_RANK", "MASTER_", "TORCHELASTIC_", "KUBERNETES_")
+
+
+def kept():
+    """This environment without any launcher's variables."""
+    return {name: value for name, value in environment().items() if not name.startswith(OWN)}
 
 
 class Joining:
     """A process that joins the job that its variables name, and leaves it."""
 
     def __init__(self, variables):
-        kept = {name: value for name, value in environment().items() if not name.startswith(OWN)}
-        self.process = subprocess.Popen([MDIST, "check", "--join"], env={**kept, **variables, "MDIST_COMMUNICATION_JOIN_TIMEOUT":
-                                        f"{2 * LONG_ENOUGH_S}s"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
+        own = {**kept(), **variables, "MDIST_COMMUNICATION_JOIN_TIMEOUT": f"{2 * LONG_ENOUGH_S}s"}
+        self.process = subprocess.Popen([MDIST, "check", "--join"], env=own, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def end(self):
         said = self.process.communicate(timeout=PATIENCE_S)[0]
@@ -149,7 +156,8 @@ class LauncherVariables(Case):
 
     def test_one_job_name_joins_what_has_different_allocations(self):
         at = address()
-        workers = [Joining({**in_slurm(str(rank), "2", at, str(71 + rank)), "MDIST_JOB_ID": "both"}) for rank in range(2)]
+        workers = [Joining({**in_slurm(str(rank), "2", at, str(71 + rank)), "MDIST_JOB_ID": "both"})
+                   for rank in range(2)]
         for rank, worker in enumerate(workers):
             self.assert_joined(worker, "torch", rank, 2)
 
@@ -183,15 +191,14 @@ class LauncherVariables(Case):
     def test_a_config_that_does_not_read_them_is_told(self):
         for name, (word, variables, _) in ROWS.items():
             with self.subTest(name):
-                kept = {key: value for key, value in environment().items() if not key.startswith(OWN)}
                 own = variables("1", "2", address(), None)
                 own.pop("MDIST_STORE", None)
                 if name == "by hand":
                     own["MDIST_STORE"] = f"{HERE}:1"
 
                 def alone(**more):
-                    return subprocess.run([sys.executable, "-c", ALONE, LIBRARY], env={**kept, **own, **more}, text=True,
-                                          capture_output=True, timeout=PATIENCE_S)
+                    return subprocess.run([sys.executable, "-c", ALONE, LIBRARY], env={**kept(), **own, **more},
+                                          text=True, capture_output=True, timeout=PATIENCE_S)
                 result = alone()
                 if word == "env":  # meant for this library alone
                     self.assertRegex(result.stdout, r"^-\d+ unread\n", result.stderr)

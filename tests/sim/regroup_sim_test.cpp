@@ -38,24 +38,24 @@ struct Tally {
             const auto failure = worker->hangs ? worker->member->failure() : worker->failure;
             if (worker->finished || !failure) continue;
             const std::string &reason = failure->reason();
-            ++(reason == "no_store"                             ? no_store
-               : reason == "replica_lost"                       ? data_loss
-               : reason == "old_generation"                     ? old
-               : reason == "unreachable"                        ? unreachable
-               : reason == "too_few_workers"                    ? too_few
-               : reason == "job_ended"                          ? after_end
-               : reason == "dismissed"                          ? dismissed
-               : reason == "dropped"                            ? dropped
-               : failure->status() == MDIST_ERR_TIMEOUT         ? late
-                                                                : others);
+            ++(reason == "no_store"                     ? no_store
+               : reason == "replica_lost"               ? data_loss
+               : reason == "old_generation"             ? old
+               : reason == "unreachable"                ? unreachable
+               : reason == "too_few_workers"            ? too_few
+               : reason == "job_ended"                  ? after_end
+               : reason == "dismissed"                  ? dismissed
+               : reason == "dropped"                    ? dropped
+               : failure->status() == MDIST_ERR_TIMEOUT ? late
+                                                        : others);
         }
     }
     std::string text() const {
         return mdist::text(events, " events, ", generations, " generations; workers: ", finished, " finished, ",
                            no_store, " without a store, ", data_loss, " with data loss, ", old,
                            " of an old generation, ", late, " too late, ", unreachable, " unreachable, ", too_few,
-                           " too few, ", after_end, " after the end, ", dismissed, " dismissed, ", dropped, " dropped, ", others,
-                           " others");
+                           " too few, ", after_end, " after the end, ", dismissed, " dismissed, ", dropped,
+                           " dropped, ", others, " others");
     }
 };
 

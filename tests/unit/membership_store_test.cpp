@@ -203,7 +203,7 @@ void two_runs_are_told_apart_by_what_both_say(void **) {
     Visitor user = come(3, 1, "user id on n1 = 1001\n");
     assert_string_equal(refusal_of(user).reason().c_str(), "different_run");
     come(4, 1, "SLURM_JOB_ID = 7\nuser id on n2 = 1001\n"); // on another host, users have other numbers
-    Visitor two = come(5, 2, "");                             // says nothing
+    Visitor two = come(5, 2, "");                           // says nothing
     assert_int_equal(two.last(), FrameKind::kRoster);
 }
 

@@ -198,7 +198,14 @@ void go_of_another_session_starts_nobody(void **) {
     say(FrameKind::kProof, {}, PayloadWriter().bytes(Digest{}).take());
     const SessionId earlier = {4}, session = {5};
     say(FrameKind::kRoster, session,
-        PayloadWriter().text("10.0.0.1").number(uint16_t{5000}).number(uint8_t{1}).number(uint32_t{7}).number(uint32_t{0}).bytes(Digest{}).take());
+        PayloadWriter()
+            .text("10.0.0.1")
+            .number(uint16_t{5000})
+            .number(uint8_t{1})
+            .number(uint32_t{7})
+            .number(uint32_t{0})
+            .bytes(Digest{})
+            .take());
     say(FrameKind::kGo, earlier, "");
     assert_false(forming.complete());
     say(FrameKind::kGo, session, "");

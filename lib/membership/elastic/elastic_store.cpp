@@ -27,16 +27,18 @@ Failure old_generation(const std::string &who, uint32_t believed, uint32_t curre
 
 Failure was_dropped(const std::string &who) {
     return Failure(MDIST_ERR_ABORTED,
-                   text(who, " was dropped from the job, which goes on without it: others waited for it, and it did not "
-                             "call mdist_regroup in time. Start it again, as a new worker"))
+                   text(who,
+                        " was dropped from the job, which goes on without it: others waited for it, and it did not "
+                        "call mdist_regroup in time. Start it again, as a new worker"))
         .reason("dropped");
 }
 
 Failure closed_job(const std::string &who) {
     return Failure(MDIST_ERR_UNAUTHENTICATED,
-                   text(who, " has come after the job had formed, and the job has no secret by which to know it. Set "
-                             "secret_file on all workers and at the store. Or, if everybody who can connect may join "
-                             "and receive all weights, set elastic.open to true at the store"))
+                   text(who,
+                        " has come after the job had formed, and the job has no secret by which to know it. Set "
+                        "secret_file on all workers and at the store. Or, if everybody who can connect may join "
+                        "and receive all weights, set elastic.open to true at the store"))
         .reason("closed");
 }
 

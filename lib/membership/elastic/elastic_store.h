@@ -123,9 +123,7 @@ class ElasticStore final : public Machine {
     bool any_leaves() const;
     bool is_silent(WorkerId id) const;
     bool is_overdue(WorkerId id) const;
-    bool takes_newcomers() const {
-        return generation_.number == 0 || options_.open || !options_.secret.empty();
-    }
+    bool takes_newcomers() const { return generation_.number == 0 || options_.open || !options_.secret.empty(); }
     void limit_others(const Ask &ask);
     void drop(WorkerId id);
     void note_sign_of_life(WorkerId id);

@@ -98,8 +98,8 @@ std::string new_secret(const Config &config) {
 void warn_without_secret(const MembershipOptions &options, bool is_open) {
     static std::atomic<bool> warned{false};
     if (!options.secret.empty() || options.size == 1 || warned.exchange(true)) return;
-    log_warn("this job has no secret. ", is_open ? "At any time" : "Until it has formed", ", anyone who can connect to ",
-             options.store, " can join it, including other users of this host. ",
+    log_warn("this job has no secret. ", is_open ? "At any time" : "Until it has formed",
+             ", anyone who can connect to ", options.store, " can join it, including other users of this host. ",
              secrets_are_built() ? "Write a secret with `mdist secret FILE`, and name that file on every worker "
                                    "(key secret_file, or MDIST_SECRET_FILE)"
                                  : "This build of libmdist cannot use one: build it with libsodium");
