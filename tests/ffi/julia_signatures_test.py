@@ -31,6 +31,9 @@ OTHERS = [
     "void jl_gc_safe_leave(int8_t state)",
     "int8_t jl_gc_unsafe_enter()",
     "void jl_gc_unsafe_leave(int8_t state)",
+    "void jl_enter_threaded_region()",
+    "void jl_exit_threaded_region()",
+    "void jl_set_task_tid(void *task, int thread)",  # from Julia 1.7 on it also says whether it could
     "size_t pthread_self()",
     "float expf(float x)",
     "float logf(float x)",

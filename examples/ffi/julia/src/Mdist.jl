@@ -52,6 +52,7 @@ include("parts.jl")
 include("message.jl")
 include("loss.jl")
 include("gc_safe.jl")
+include("threads.jl")
 include("merge.jl")
 include("gradients.jl")
 include("operator.jl")
@@ -69,6 +70,7 @@ function __init__()
     path = get(ENV, "MDIST_LIBRARY", "")
     isempty(path) || Libdl.dlopen(path)
     append!(CALLING_THREADS, zeros(Csize_t, Threads.nthreads()))
+    append!(OWNERS, fill(nothing, last(pool_threads())))
     return nothing
 end
 

@@ -30,12 +30,18 @@ function LibraryArray{T,N}(tensor::mdist_tensor_t, owner) where {T,N}
 end
 
 function LibraryArray(tensor::mdist_tensor_t, owner)
-    return LibraryArray{ELEMENT_TYPES[DType(tensor.dtype)],Int(tensor.rank)}(tensor, owner)
+    return LibraryArray{element_type(tensor.dtype),Int(tensor.rank)}(tensor, owner)
 end
 
 const ELEMENT_TYPES = Dict{DType,DataType}(
     FLOAT32 => Float32, FLOAT64 => Float64, FLOAT16 => Float16, INT8 => Int8, UINT8 => UInt8, INT32 => Int32,
     UINT32 => UInt32, INT64 => Int64, UINT64 => UInt64, INT16 => Int16, UINT16 => UInt16, BOOL => Bool)
+
+function element_type(number::Integer)
+    dtype = DType(number)
+    haskey(ELEMENT_TYPES, dtype) || throw(ArgumentError("Julia $VERSION has no type for elements of $dtype"))
+    return ELEMENT_TYPES[dtype]
+end
 
 dtype(::Type{Float32}) = FLOAT32
 dtype(::Type{Float64}) = FLOAT64

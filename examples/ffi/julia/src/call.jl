@@ -97,11 +97,12 @@ collector, as a merge does. With fewer it is started and waited for; an operator
 """
 function call!(replica::Replica, call::Call)
     calling(replica, call.operator)
-    Threads.nthreads() >= local_replica_count(replica.strategy) || return wait(call_start!(replica, call))
+    replica.has_thread || return wait(call_start!(replica, call))
     error = Out{mdist_error_t}(C_NULL)
     GC.@preserve replica call error begin
-        status = call_run(
-            replica.handle, call.handle, Base.unsafe_convert(Ptr{Ptr{mdist_error_t}}, error))
+        made() = call_run(replica.handle, call.handle, Base.unsafe_convert(Ptr{Ptr{mdist_error_t}}, error))
+        # Ctrl-C may throw at any point of Julia, and no exception may leave a function that C has called.
+        status = call.operator === nothing ? made() : disable_sigint(made)
     end
     status < 0 && throw(MdistError(status, error[]))
     return nothing

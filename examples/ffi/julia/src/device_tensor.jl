@@ -13,7 +13,7 @@ struct DeviceTensor{T,N}
 end
 
 function DeviceTensor(tensor::mdist_tensor_t, owner)
-    return DeviceTensor{ELEMENT_TYPES[DType(tensor.dtype)],Int(tensor.rank)}(tensor, owner)
+    return DeviceTensor{element_type(tensor.dtype),Int(tensor.rank)}(tensor, owner)
 end
 
 """

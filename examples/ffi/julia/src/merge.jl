@@ -14,7 +14,7 @@ as many threads as the strategy has replicas here: `julia --threads N`. With few
 function merge_call(
     merge::Function, replica::Replica, arrays::Operand...; results::Integer = 0, timeout::Real = 0,
 )
-    check_threads(replica.strategy, "a merge")
+    check_thread(replica, "a merge")
     values = begin_merge(replica, arrays, timeout)
     given = fill(Ptr{mdist_value_t}(C_NULL), results)
     keep = failure = nothing
@@ -35,12 +35,6 @@ function merge_call(
         failure === nothing && rethrow()
         throw(failure.ex) # the cause; what the library says of it stands under it
     end
-end
-
-function check_threads(strategy::Strategy, what::String)
-    replicas, threads = local_replica_count(strategy), Threads.nthreads()
-    threads >= replicas && return nothing
-    throw(ArgumentError("$what of $replicas replicas needs as many threads, not $threads: julia --threads $replicas"))
 end
 
 as_vector(::Nothing, count::Integer) = as_vector(fill(nothing, min(count, 1)), count)

@@ -49,7 +49,7 @@ pthread_self() = @ccall pthread_self()::Csize_t
 
 "Says that this thread makes a call with an operator, if there is one. Throws if there are too few threads."
 function calling(replica::Replica, ::Operator)
-    check_threads(replica.strategy, "a call with an operator")
+    check_thread(replica, "a call with an operator")
     VERSION < v"1.9" && (CALLING_THREADS[Threads.threadid()] = pthread_self())
     return nothing
 end

@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-A replica inside its step: what `run` gives to it. The handle is the context, not the thread, so the task that holds it
-may move from thread to thread; others may use it too, one at a time. It dies with the step.
+A replica inside its step: what `run` gives to it. The handle is the context, not the thread, so other tasks may use it
+too, one at a time. It dies with the step.
 """
 mutable struct Replica
     handle::Ptr{mdist_replica_t}
     strategy::Strategy
     arguments::Vector{Value}
     work::Union{Work,Nothing} # the operation under way, if there is one: see Work
+    has_thread::Bool # for itself, so that a call may block it: see with_threads
 end
 
 Base.unsafe_convert(::Type{Ptr{mdist_replica_t}}, replica::Replica) = replica.handle
 
-function enter_replica(strategy::Strategy, local_replica::Integer, arguments::Vector{Value})
+function enter_replica(strategy::Strategy, local_replica::Integer, arguments::Vector{Value}, has_thread::Bool)
     out = Out{mdist_replica_t}(C_NULL)
     check() do error
         @ccall libmdist.mdist_replica_enter(
             strategy::Ptr{mdist_strategy_t}, local_replica::UInt32, out::Out{mdist_replica_t},
             error::Out{mdist_error_t})::Int32
     end
-    return Replica(out[], strategy, arguments, nothing)
+    return Replica(out[], strategy, arguments, nothing, has_thread)
 end
 
 "Leaves the step, in any case; a code other than 0, or an operation that nobody waited for, fails the run."

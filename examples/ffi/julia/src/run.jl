@@ -4,9 +4,9 @@
         ...
     end
 
-Runs the step once per replica of this process, all at the same time, each as a task of its own on whichever threads
-Julia has; returns when all have ended: a vector of the `results` values that replicas set (`nothing` for one that
-nobody set). `arguments` are `Value`s, which the step reads by `argument(replica, i)`.
+Runs the step once per replica of this process, all at the same time, each as a task of its own, on a thread of its own
+if there are enough; returns when all have ended: a vector of the `results` values that replicas set (`nothing` for one
+that nobody set). `arguments` are `Value`s, which the step reads by `argument(replica, i)`.
 
 A step that throws releases all others, and `run` throws the same exception; under it, as "caused by", stand the
 library's sentence and the place in the step. A failure of a collective is thrown as the `MdistError` that was first.
@@ -15,22 +15,32 @@ The strategy can be used again.
 function Base.run(step::Function, strategy::Strategy, arguments::Value...; results::Integer = 0, timeout::Real = 0)
     values = collect(Value, arguments)
     begin_run(strategy, values, results, timeout)
-    # The library's own way (mdist_run) calls the step from threads of the library, which Julia would have to adopt,
-    # and whose collection could wait for a thread that waits for them. Tasks of our own need no such thing.
-    tasks = [
-        Threads.@spawn(perform(step, strategy, index, values)) for index in 0:(local_replica_count(strategy) - 1)
-    ]
-    try
-        foreach(wait, tasks)
-    catch # Ctrl-C: a step can't be cut off, but it can be told that nobody comes to its collectives any more
-        abort(strategy)
-        foreach(wait, tasks)
-        end_run(strategy, results)
-        rethrow()
+    replicas = local_replica_count(strategy)
+    failures = with_threads(replicas) do threads
+        tasks = start_replicas(threads, index -> perform(step, strategy, index, values, !isempty(threads)), replicas)
+        try
+            foreach(wait, tasks)
+        catch # Ctrl-C: a step can't be cut off, but it can be told that nobody comes to its collectives any more
+            abort(strategy)
+            foreach(wait, tasks)
+            end_run(strategy, results)
+            rethrow()
+        end
+        map(fetch, tasks)
     end
     outcome = end_run(strategy, results)
-    outcome isa MdistError && throw_cause(outcome, map(fetch, tasks))
+    outcome isa MdistError && throw_cause(outcome, failures)
     return outcome
+end
+
+"""
+One task for each local replica, on these threads if there are any. The library's own way (mdist_run) calls the step
+from threads of the library, which Julia would have to adopt, and whose collection could wait for a thread that waits
+for them. Tasks of our own need no such thing.
+"""
+function start_replicas(threads::Vector{Int}, replica, count::Integer)
+    isempty(threads) && return [Threads.@spawn(replica(index)) for index in 0:(count - 1)]
+    return [start_on(() -> replica(index), threads[index + 1]) for index in 0:(count - 1)]
 end
 
 "What a step threw, and where."
@@ -41,11 +51,13 @@ struct Failure
 end
 
 "One replica's part of a run, from entering to leaving. Gives the failure, or nothing; never throws."
-function perform(step::F, strategy::Strategy, local_replica::Int, arguments::Vector{Value}) where {F}
+function perform(
+    step::F, strategy::Strategy, local_replica::Int, arguments::Vector{Value}, has_thread::Bool,
+) where {F}
     replica = nothing
     id = -1
     try
-        replica = enter_replica(strategy, local_replica, arguments)
+        replica = enter_replica(strategy, local_replica, arguments, has_thread)
         id = replica_id(replica)
         step(replica)
         exit_replica(replica, 0)

@@ -44,7 +44,7 @@ function find_variable(strategy::Strategy, name::AbstractString)
     found = find_variable(Variable{Nothing,0}, strategy, name) # of any type: to look at, and forget
     tensor = described(found, 0)
     close(found)
-    return find_variable(Variable{ELEMENT_TYPES[DType(tensor.dtype)],Int(tensor.rank)}, strategy, name)
+    return find_variable(Variable{element_type(tensor.dtype),Int(tensor.rank)}, strategy, name)
 end
 
 function find_variable(::Type{V}, strategy::Strategy, name::AbstractString) where {V<:Variable}

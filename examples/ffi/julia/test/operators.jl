@@ -64,5 +64,5 @@ end
     @test unnamed isa MdistError && unnamed.status == Mdist.ERR_INVALID_ARGUMENT
     add = Mdist.Operator(+, "add", Float64)
     few = thrown(() -> run(replica -> all_reduce!(replica, add, [1.0]), strategy_of(Threads.nthreads() + 1)))
-    @test few isa ArgumentError && occursin("as many threads", few.msg)
+    @test few isa ArgumentError && occursin("a thread for each", few.msg)
 end

@@ -17,6 +17,7 @@ end
 
 @testset "Mdist" begin
     include("steps.jl")
+    include("threads.jl")
     include("values.jl")
     include("structures.jl")
     include("errors.jl")
