@@ -68,7 +68,7 @@ func staged(buffers []Buffer) ([]Buffer, error) {
 		if err != nil {
 			return nil, err
 		}
-		copy(memory.Slice(), b.bytes())
+		copy(memory.slice(), b.bytes())
 		copies[i].data, copies[i].library, copies[i].owner = memory.data, true, memory
 	}
 	return copies, nil

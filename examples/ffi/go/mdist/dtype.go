@@ -5,6 +5,8 @@ package mdist
 // #include "shim.h"
 import "C"
 
+import "fmt"
+
 // Float16 holds the bits of an IEEE binary16 number. Go has no arithmetic for it; sums of the library are taken in
 // float32.
 type Float16 uint16
@@ -67,9 +69,10 @@ func DtypeOf[T Number]() Dtype {
 		return Uint32Dtype
 	case int64:
 		return Int64Dtype
-	default:
+	case uint64:
 		return Uint64Dtype
 	}
+	panic(fmt.Sprintf("mdist.DtypeOf: %T has no Dtype", *new(T)))
 }
 
 // String returns the name: "float32", "bfloat16" ...

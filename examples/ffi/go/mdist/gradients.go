@@ -190,6 +190,23 @@ func (g *Gradients) Wait(replica *Replica) (norm float64, finite bool, err error
 	return float64(length), good != 0, err
 }
 
+// keep is for slices, also over memory that was lent.
+func (g *Gradients) keep() {
+	runtime.SetFinalizer(g, nil)
+	g.lent.Range(func(_, lent any) bool {
+		tensors, several := lent.([]Tensor)
+		if !several {
+			tensors = []Tensor{lent.(Tensor)}
+		}
+		for _, tensor := range tensors {
+			if owner, found := tensor.owner.(keeper); found {
+				owner.keep()
+			}
+		}
+		return true
+	})
+}
+
 // Close frees the gradients. Slices over their memory must not be used any more. If a step is within a round of them,
 // the memory stays until that step ends.
 func (g *Gradients) Close() {

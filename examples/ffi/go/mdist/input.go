@@ -79,7 +79,7 @@ func (o InputOptions) c() (options C.mdistgo_input_options, done func(), err err
 	if err != nil {
 		return options, nil, err
 	}
-	copy(weights.Slice(), o.Weights)
+	copy(weights.slice(), o.Weights)
 	options.weights = (*C.double)(weights.data)
 	return options, weights.Free, nil
 }

@@ -135,6 +135,67 @@ func TestTenThousandCyclesLeaveNothing(t *testing.T) {
 	}
 }
 
+// What has been sliced is forgotten at once, and collected. Memory that has gone would be used again, for ones.
+func TestSlicesStayWhatTheyWere(t *testing.T) {
+	const elements, slices = 10000, 20
+	numbers := make([]float32, elements)
+	for i := range numbers {
+		numbers[i] = float32(i)
+	}
+	for what, sliced := range map[string]func() []float32{
+		"a value": func() []float32 {
+			return mdist.Slice[float32](must(must(mdist.NewValue(mdist.TensorOf(numbers))).Tensor(0)))
+		},
+		"a variable": func() []float32 {
+			variable := must(newStrategy(2).NewVariable("v", mdist.TensorOf(numbers), mdist.VariableOptions{}))
+			return mdist.Slice[float32](must(variable.Tensor(1)))
+		},
+		"memory": func() []float32 {
+			memory := must(mdist.Alloc[float32](nil, 0, elements))
+			copy(memory.Slice(), numbers)
+			return memory.Slice()
+		},
+		"memory as a tensor": func() []float32 {
+			slice := mdist.Slice[float32](must(mdist.Alloc[float32](nil, 0, elements)).Tensor())
+			copy(slice, numbers)
+			return slice
+		},
+		"gradients": func() []float32 {
+			gradients := must(newStrategy(2).NewGradients(mdist.GradientsOptions{}, mdist.Describe[float32](elements)))
+			slice := mdist.Slice[float32](must(gradients.Tensor(1, 0)))
+			copy(slice, numbers)
+			return slice
+		},
+		"lent gradients": func() []float32 {
+			lent := must(mdist.Alloc[float32](nil, 0, elements)).Tensor()
+			gradients := must(newStrategy(1).LendGradients(mdist.GradientsOptions{}, []mdist.Tensor{lent}))
+			slice := mdist.Slice[float32](must(gradients.Tensor(0, 0)))
+			copy(slice, numbers)
+			return slice
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			var all [slices][]float32
+			for i := range all {
+				all[i] = sliced()
+			}
+			finalize()
+			for i := 0; i < 2*slices; i++ {
+				memory := must(mdist.Alloc[float32](nil, 0, elements))
+				defer memory.Free()
+				for j := range memory.Slice() {
+					memory.Slice()[j] = 1
+				}
+			}
+			for i, slice := range all {
+				if err := differ(fmt.Sprint("slice ", i), slice, numbers); err != nil {
+					t.Fatal(err.Error()[:80])
+				}
+			}
+		})
+	}
+}
+
 // collect lets finalizers run; at the end of a tenth of the cycles until no strategy has threads any more. So each tenth
 // needs as much memory at a time as the first, of which the C library keeps what lies between blocks in use.
 func collect(within int) {

@@ -50,8 +50,16 @@ func newMemory[T Number](elements int, allocate func(bytes int) (unsafe.Pointer,
 	return memory, nil
 }
 
-// Slice gives the elements. The slice does not keep the memory: hold on to m for as long as you use it.
-func (m *Memory[T]) Slice() []T { return unsafe.Slice((*T)(m.data), m.elements) }
+// Slice gives the elements. From now on only Free gives the memory back, and not the garbage collector.
+func (m *Memory[T]) Slice() []T {
+	m.keep()
+	return m.slice()
+}
+
+// slice is for who holds on to m.
+func (m *Memory[T]) slice() []T { return unsafe.Slice((*T)(m.data), m.elements) }
+
+func (m *Memory[T]) keep() { runtime.SetFinalizer(m, nil) }
 
 // Buffer gives the memory to a collective, also to a started one.
 func (m *Memory[T]) Buffer() Buffer {

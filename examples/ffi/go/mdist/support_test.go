@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"runtime"
 	"testing"
 
 	"libmdist/mdist"
@@ -65,10 +64,9 @@ func eachWay(t *testing.T, replicas int, test func(t *testing.T, strategy *mdist
 	})
 }
 
-// content copies the elements of one of a value's tensors. A slice over them would not keep the value.
+// content gives the elements of one of a value's tensors.
 func content[T mdist.Number](value *mdist.Value, index int) []T {
-	defer runtime.KeepAlive(value)
-	return append([]T{}, mdist.Slice[T](must(value.Tensor(index)))...)
+	return mdist.Slice[T](must(value.Tensor(index)))
 }
 
 // differ is an error if found is not what was expected, for steps, which must not end their goroutine.

@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"fmt"
+	"runtime"
 	"unsafe"
 )
 
@@ -72,11 +73,19 @@ func (t Tensor) Device() string {
 	return "cpu:0"
 }
 
-// Address is where the elements begin, on the host or on a GPU.
+// Address is where the elements begin, on the host or on a GPU. It does not keep what they belong to.
 func (t Tensor) Address() unsafe.Pointer { return t.data }
 
-// Slice gives the elements of a tensor, without copying them. It panics if they are of another type, or not in memory of
-// the host: Copy, or Replica.Copy in a step, brings them there.
+// keeper is what memory belongs to that slices may see: once it keeps it, only Close or Free gives the memory back, and
+// not the garbage collector, which knows nothing of such slices.
+type keeper interface{ keep() }
+
+// Slice gives the elements of a tensor: of a value, which is only to be read, a copy; else the memory itself, to read and
+// write. The garbage collector does not free a variable, gradients or a Memory any more of which there has been a slice:
+// close them when they are done with. What a step or another function was given stays as long as the call.
+//
+// It panics if the elements are of another type, or not in memory of the host: Copy, or Replica.Copy in a step, brings
+// them there.
 func Slice[T Number](t Tensor) []T {
 	if t.Dtype != DtypeOf[T]() {
 		panic(fmt.Sprintf("mdist.Slice[%v]: the elements are %v", DtypeOf[T](), t.Dtype))
@@ -85,7 +94,15 @@ func Slice[T Number](t Tensor) []T {
 		panic(fmt.Sprintf("mdist.Slice: the elements lie on %s, and a slice is memory of the host; mdist.Copy, in a step "+
 			"Replica.Copy, brings them there", t.Device()))
 	}
-	return unsafe.Slice((*T)(t.data), t.Elements())
+	slice := unsafe.Slice((*T)(t.data), t.Elements())
+	switch owner := t.owner.(type) {
+	case *Value:
+		slice = append(make([]T, 0, len(slice)), slice...)
+		runtime.KeepAlive(owner)
+	case keeper:
+		owner.keep()
+	}
+	return slice
 }
 
 // address returns where a slice begins; nil if it has no elements.

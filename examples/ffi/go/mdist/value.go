@@ -126,7 +126,7 @@ func inLibrary(tensors []Tensor) ([]C.mdist_tensor_t, *Memory[uint8], error) {
 	list := make([]C.mdist_tensor_t, len(tensors))
 	for i, t := range tensors {
 		if t.data != nil {
-			place := memory.Slice()[offsets[i]:]
+			place := memory.slice()[offsets[i]:]
 			copy(place, t.Buffer().bytes())
 			t.data = address(place)
 		}

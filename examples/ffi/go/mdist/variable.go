@@ -124,6 +124,13 @@ func (v *Variable) Close() {
 	C.mdist_variable_destroy(v.handle)
 }
 
+// keep is for slices. The strategy's finalizer closes only the variables that it knows.
+func (v *Variable) keep() {
+	v.strategy.lock.Lock()
+	delete(v.strategy.variables, v.handle)
+	v.strategy.lock.Unlock()
+}
+
 // Name returns the name it was created with.
 func (v *Variable) Name() string {
 	defer runtime.KeepAlive(v)
