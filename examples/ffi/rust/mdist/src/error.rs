@@ -133,14 +133,19 @@ impl Error {
 
     /// Takes over what a failed call left behind.
     unsafe fn from_raw(status: sys::mdist_status, error: *mut sys::mdist_error) -> Error {
+        let known = Status::from_raw(status);
+        let mut message = text(sys::mdist_error_message(error));
+        if known == Status::Internal && status != sys::MDIST_ERR_INTERNAL {
+            message += &format!(" (status {status}, which this crate does not know)");
+        }
         let story = Story {
-            status: Status::from_raw(status),
+            status: known,
             reason: text(sys::mdist_error_reason(error)),
             operation: text(sys::mdist_error_operation(error)),
             replica: or_none(sys::mdist_error_replica(error)),
             worker: or_none(sys::mdist_error_worker(error)),
             native: sys::mdist_error_native(error),
-            message: text(sys::mdist_error_message(error)),
+            message,
             cause: None,
         };
         sys::mdist_error_free(error);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mdist_sys as sys;
 
-use crate::error::{call, make, or_none, Result};
+use crate::error::{call, make, or_none, Error, Result, Status};
 use crate::Strategy;
 
 /// What all workers are to do after a step.
@@ -64,7 +64,12 @@ impl Preemption {
         let verdict = match verdict {
             sys::MDIST_PREEMPTION_SAVE => Verdict::Save,
             sys::MDIST_PREEMPTION_END => Verdict::End,
-            _ => Verdict::GoOn,
+            sys::MDIST_PREEMPTION_GO_ON => Verdict::GoOn,
+            other => {
+                let sentence = format!("a verdict of number {other}, which this crate does not know");
+                let operation = "mdist_preemption_check";
+                return Err(Error::new(Status::Unsupported, "", operation, sentence));
+            }
         };
         Ok((verdict, or_none(worker)))
     }

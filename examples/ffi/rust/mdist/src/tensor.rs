@@ -234,7 +234,8 @@ impl<'a> From<&'a mut TensorMut<'_>> for TensorMut<'a> {
 fn device_of(raw: &sys::mdist_tensor) -> Device {
     match raw.device_kind {
         sys::MDIST_DEVICE_CPU => Device::Cpu,
-        _ => Device::Gpu(raw.device_index as u32),
+        sys::MDIST_DEVICE_GPU => Device::Gpu(raw.device_index as u32),
+        other => panic!("a tensor on a device of kind {other}, which this crate does not know"),
     }
 }
 

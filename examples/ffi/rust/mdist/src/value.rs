@@ -110,7 +110,8 @@ impl Value {
             sys::MDIST_VALUE_MIRRORED => ValueKind::Mirrored,
             sys::MDIST_VALUE_PER_REPLICA => ValueKind::PerReplica,
             sys::MDIST_VALUE_STRUCTURE => ValueKind::Structure,
-            _ => ValueKind::Plain,
+            sys::MDIST_VALUE_PLAIN => ValueKind::Plain,
+            other => panic!("a value of kind {other}, which this crate does not know"),
         }
     }
 
