@@ -13,24 +13,36 @@ from ._views import _array
 from .errors import _Failures, _callback, _kind
 
 
+class _Owner:
+    """Alive as long as somebody looks at the memory of a call."""
+
+
 class _Lent:
     """Arrays that are valid in one call. Whoever keeps one makes the call an error."""
 
     def __init__(self, what):
-        class Owner:
-            """Alive as long as somebody looks at the memory of this call."""
-
-        self._owner, self._what = Owner(), what
+        self.owner, self._what = _Owner(), what
 
     def arrays(self, tensors, count, writable=False):
-        return [_array(tensors[i], self._owner, writable) for i in range(count)]
+        return [_array(tensors[i], self.owner, writable) for i in range(count)]
 
     def end(self):
-        watch = weakref.ref(self._owner)
-        self._owner = None
+        watch = weakref.ref(self.owner)
+        self.owner = None
         if watch() is not None:
             raise ValueError(f"the {self._what} function kept an array of the call, whose memory goes now; let it keep "
                              "a copy")
+
+
+def _lending(what, use):
+    """Calls use(lent). No frame of an exception keeps an array."""
+    lent = _Lent(what)
+    try:
+        use(lent)
+    except BaseException as exception:
+        traceback.clear_frames(exception.__traceback__)
+        raise
+    lent.end()
 
 
 class _Mapping:
@@ -40,13 +52,7 @@ class _Mapping:
         self.function, self.failures = function, _Failures()
 
     def call(self, *arguments):
-        lent = _Lent(self.what)
-        try:
-            self.make(lent, *arguments)
-        except BaseException as exception:
-            traceback.clear_frames(exception.__traceback__)
-            raise
-        lent.end()
+        _lending(self.what, lambda lent: self.make(lent, *arguments))
 
     def make(self, lent, inputs, input_count, outputs, output_count):
         self.function(lent.arrays(inputs, input_count), lent.arrays(outputs, output_count, True))

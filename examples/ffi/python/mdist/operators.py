@@ -13,6 +13,7 @@ from ._abi import CombineFn
 from ._arguments import _count, _name
 from ._held import _keep, _kept
 from ._library import _lib
+from ._mappings import _lending
 from ._numpy import numpy
 from .errors import _call, _callback, _common_failures
 
@@ -23,7 +24,8 @@ class Operator:
 
     `element` is a NumPy dtype, structured or not, or a number of bytes. function(left, right, out) combines many pairs of
     elements: out[i] = left[i] op right[i]. It gets arrays of that dtype (of a number of bytes: uint8, a row for each
-    element; without NumPy flat memoryviews of bytes), which are of use in the call only. Only `out` can be written.
+    element; without NumPy flat memoryviews of bytes), which are valid in the call only: to keep one is an error. Only
+    `out` can be written.
 
         def larger(left, right, out):
             out[...] = np.where(left[:, :1] >= right[:, :1], left, right)
@@ -72,8 +74,9 @@ class _Shape:
         else:
             raise TypeError(f"{element!r:.60}: without NumPy, an element is a number of bytes")
 
-    def view(self, address, count, writable):
+    def view(self, address, count, owner, writable=False):
         memory = (ctypes.c_uint8 * (count * self.bytes)).from_address(address)
+        memory.owner = owner
         view = memoryview(memory).cast("B")
         view = view if writable else view.toreadonly()
         if not numpy:
@@ -117,4 +120,5 @@ def _COMBINE(left, right, out, count, key):
 
 def _combine(left, right, out, count, key):
     function, shape = _kept[key]
-    function(shape.view(left, count, False), shape.view(right, count, False), shape.view(out, count, True))
+    _lending("operator's", lambda lent: function(
+        shape.view(left, count, lent.owner), shape.view(right, count, lent.owner), shape.view(out, count, lent.owner, True)))

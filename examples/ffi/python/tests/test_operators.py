@@ -81,6 +81,16 @@ class Operators(WithStrategy):
                          ("mdist_all_reduce", "LookupError('no such pair')"))
         self.assert_usable()
 
+    def test_an_array_kept_by_the_function_is_told(self):
+        kept = []
+        for which in range(3):
+            operator = mdist.Operator("keeping", 8, lambda *arrays: kept.append(arrays[which][:1]))
+            with self.assertRaises(mdist.Error) as caught:
+                self.strategy.run(lambda replica: replica.all_reduce(operator, np.zeros(1)))
+            kept.clear()
+            self.assertRegex(str(caught.exception), "the operator's function kept an array")
+        self.assert_usable()
+
     def test_it_goes_when_nobody_has_it_but_not_below_a_work(self):
         def add(left, right, out):
             out.view(np.int64)[...] = left.view(np.int64) + right.view(np.int64)
