@@ -12,6 +12,7 @@ from typing import Any, Iterator
 from ._abi import FUNCTIONS
 
 _SONAME = "libmdist.so.1"
+_BUNDLED = pathlib.Path(__file__).with_name(_SONAME)  # a wheel may bring it
 
 
 def _names() -> Iterator[str]:
@@ -20,9 +21,8 @@ def _names() -> Iterator[str]:
     if chosen is not None:  # what somebody names explicitly is used, or is an error
         yield chosen
         return
-    bundled = pathlib.Path(__file__).with_name(_SONAME)  # a wheel may bring it
-    if bundled.exists():
-        yield str(bundled)
+    if _BUNDLED.exists():
+        yield str(_BUNDLED)
         return
     yield _SONAME
     folder = _pkg_config_folder()
@@ -41,13 +41,33 @@ def _pkg_config_folder() -> str:
 
 def _load() -> ctypes.CDLL:
     tried = []
+    advice = f"Install it, or set MDIST_LIBRARY to the path of {_SONAME}, which is in the folder lib of a build folder"
     for name in _names():
         try:
+            if name == str(_BUNDLED):
+                _load_what_is_beside()
             return _declared(ctypes.CDLL(name), name)
         except OSError as error:
-            tried.append(str(error))
-    raise ImportError(f"cannot load libmdist ({'; '.join(tried)}). Install it, or set MDIST_LIBRARY to the path of "
-                      f"{_SONAME}, which is in the folder lib of a build folder")
+            missing, _, why = str(error).partition(": ")
+            if missing != name and why.startswith("cannot open shared object file"):
+                tried.append(f"{name} needs {missing}, which the loader does not find")
+                advice = f"Install the library {missing}"
+            else:
+                tried.append(str(error))
+    raise ImportError(f"cannot load libmdist ({'; '.join(tried)}). {advice}")
+
+
+def _load_what_is_beside() -> None:
+    """What a wheel brings of the libraries that libmdist needs. The loader takes those that are loaded already."""
+    for needed in sorted(_BUNDLED.parent.glob("lib*.so*")):
+        if needed != _BUNDLED:
+            ctypes.CDLL(str(needed))
+
+
+def _loaded_file() -> pathlib.Path:
+    """The file of the library that was loaded."""
+    with open("/proc/self/maps") as maps:
+        return next(pathlib.Path(line.split(maxsplit=5)[-1].rstrip()) for line in maps if "/libmdist.so" in line)
 
 
 def _declared(library: ctypes.CDLL, name: str) -> ctypes.CDLL:

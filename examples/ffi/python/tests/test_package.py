@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -175,6 +176,41 @@ class Installation(unittest.TestCase):
         found = self.run_installed(target, code)
         self.assertEqual(found.stdout.split(), [str(mdist.version()), str(target / "mdist" / "libmdist.so.1")],
                          found.stderr)
+        brought = {file.name for file in (target / "mdist").glob("lib*.so*")}
+        self.assertTrue({"libmdist.so.1", "libyaml-0.so.2"} <= brought and "libc.so.6" not in brought, brought)
+        code = "import mdist; print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libyaml' in line})"
+        found = self.run_installed(target, code)
+        self.assertEqual(found.stdout.split(), [str(target / "mdist" / "libyaml-0.so.2")], found.stderr)
+
+    def test_a_library_that_libmdist_needs_is_named(self):
+        (self.folder / "libneeded.c").write_text("")
+        (self.folder / "libmdist.c").write_text("")
+        compiler = ["cc", "-shared", "-fPIC", "-Wl,--no-as-needed"]
+        library, needed = self.folder / "libmdist.so.1", self.folder / "libneeded.so"
+        subprocess.run([*compiler, "-Wl,-soname,libneeded.so", self.folder / "libneeded.c", "-o", needed], check=True)
+        subprocess.run([*compiler, self.folder / "libmdist.c", needed, "-o", library], check=True)
+        needed.unlink()
+        found = self.run_installed(FOLDER, "import mdist", MDIST_LIBRARY=str(library))
+        self.assertIn(f"ImportError: cannot load libmdist ({library} needs libneeded.so, which the loader does not "
+                      "find). Install the library libneeded.so", found.stderr)
+
+    def test_the_module_runs_the_program_beside_the_library(self):
+        (self.folder / "build/lib").mkdir(parents=True)
+        (self.folder / "build/src").mkdir()
+        library, program = self.folder / "build/lib/libmdist.so.1", self.folder / "build/src/mdist"
+        shutil.copy(self.library(), library)
+
+        def run():
+            return subprocess.run([sys.executable, "-m", "mdist", "launch", "-n", "2"], capture_output=True, text=True,
+                                  cwd=FOLDER, env={**os.environ, "MDIST_LIBRARY": str(library), "PATH": "/nowhere"})
+
+        found = run()
+        self.assertEqual(found.returncode, 1)
+        self.assertIn(f"there is no program mdist at {library.parent / 'mdist'}, ", found.stderr)
+        self.assertIn(f"{program}, ", found.stderr)
+        program.write_text("#!/bin/sh\necho \"$0\" \"$@\"\n")
+        program.chmod(0o755)
+        self.assertEqual(run().stdout, f"{program} launch -n 2\n")
 
     def test_a_bundle_that_is_not_there_is_refused(self):
         done = subprocess.run([sys.executable, "setup.py", "--quiet", "build"], capture_output=True, text=True,
