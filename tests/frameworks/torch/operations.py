@@ -67,6 +67,35 @@ def all_reduce_has_the_mean():
 
 
 @test
+def all_reduce_adds_sparse_tensors():
+    """Each process has other rows, some twice; one has none."""
+    for dtype in (torch.float32, torch.bfloat16, torch.int64):
+        for sparse, shape in ((1, (9,)), (2, (9, 4)), (1, (9, 2, 3)), (3, (2, 9, 3))):
+            def made(rank):
+                at = torch.arange(0 if rank == SIZE - 1 else 6).remainder(4 + rank)
+                indices = torch.stack([(at + i) % shape[i] for i in range(sparse)])
+                values = given(rank, dtype, (len(at), *shape[sparse:]))
+                return torch.sparse_coo_tensor(indices, values, shape, check_invariants=True)
+
+            x, expected = made(RANK), total([made(rank).to_dense() for rank in range(SIZE)])
+            work = dist.all_reduce(x, async_op=True)
+            work.wait()
+            assert x.is_coalesced() and work.is_completed()
+            same(x.to_dense(), expected)
+            if dtype == torch.float32:
+                x = made(RANK)
+                dist.all_reduce(x, Op.AVG)
+                assert torch.allclose(x.to_dense(), expected / SIZE)
+    embedding = torch.nn.Embedding(7, 2, sparse=True)
+    model = torch.nn.parallel.DistributedDataParallel(embedding)
+    model(torch.tensor([RANK, 5])).sum().backward()
+    expected = torch.zeros(7, 2)
+    expected[:SIZE] += 1
+    expected[5] += SIZE
+    assert torch.allclose(embedding.weight.grad.to_dense(), expected / SIZE)
+
+
+@test
 def means_of_integers_are_cut():
     """As `total.copy_(total / SIZE)` after a SUM, which programs write for Gloo."""
     for dtype in INTEGERS:
@@ -448,7 +477,9 @@ def what_the_library_cannot_do_is_refused_in_words():
             (lambda: dist.all_reduce(given(RANK), Op.BAND), "AND of floating-point numbers"),
             (lambda: dist.all_reduce(given(RANK, torch.bool)), "SUM of bool"),
             (lambda: dist.all_reduce(given(RANK).to(torch.float8_e4m3fn)), "float8_e4m3fn cannot be reduced"),
-            (lambda: dist.all_reduce(given(RANK).to_sparse()), "sparse"),
+            (lambda: dist.all_reduce(given(RANK).to_sparse(), Op.MAX), "MAX of a sparse tensor of 2 dimensions"),
+            (lambda: dist.all_reduce(torch.zeros(3 + RANK).to_sparse()), f"where process {0 if RANK else 1} has shape"),
+            (lambda: dist.broadcast(given(RANK).to_sparse(), 0), "a sparse tensor"),
             (lambda: dist.recv(torch.empty(1)), "names its sender")]:
         try:
             function()

@@ -20,6 +20,7 @@ from .._library import _lib
 from ..errors import Error, _new
 from ._buffers import Operand, checked, operation, reducible
 from ._forming import form
+from ._sparse import all_reduce as all_reduce_sparse
 from ._work import BackendError, Waiter, Work, raised_as_backend_error, untraced
 
 # How long a program that ends waits for an operation that it has started and forgotten.
@@ -147,7 +148,7 @@ class ProcessGroup(dist.ProcessGroup):
         with self.lock:
             self._forget()
             try:
-                handle = _new(getattr(_lib, f"mdist_{function}_start"), *arguments, options=[_limit(timeout, self._timeout)])
+                handle = _new(getattr(_lib, f"mdist_{function}_start"), *arguments, options=[_limit(self._seconds(timeout))])
             except Error as error:
                 self._failed = True
                 raise raised_as_backend_error(error) from None
@@ -156,6 +157,12 @@ class ProcessGroup(dist.ProcessGroup):
             work = Work(handle, results, kept, self._waiter)
             (self._messages if message else self._pending).append(work)
         return work
+
+    def _seconds(self, timeout: Any) -> float | None:
+        """The timeout of one call; None is that of the strategy. PyTorch says "that of the group" by a negative time."""
+        if not isinstance(timeout, timedelta) or timeout.total_seconds() <= 0:
+            timeout = self._timeout
+        return None if timeout is None or timeout.total_seconds() <= 0 else timeout.total_seconds()
 
     def _forget(self) -> None:
         """Gives back the works of operations that are over. Others are kept: PyTorch lets a program drop a work."""
@@ -175,7 +182,10 @@ class ProcessGroup(dist.ProcessGroup):
         return self._all_reduce("all_reduce_coalesced", tensors, opts)
 
     def _all_reduce(self, what: str, tensors: Sequence[Any], opts: Any) -> Work:
-        op, divisor = operation(_op(opts.reduceOp if opts is not None else _KIND.SUM, what), tensors, self._size)
+        kind = _op(opts.reduceOp if opts is not None else _KIND.SUM, what)
+        if any(isinstance(one, torch.Tensor) and one.layout == torch.sparse_coo for one in tensors):
+            return all_reduce_sparse(self, what, tensors, kind, opts and opts.timeout)
+        op, divisor = operation(kind, tensors, self._size)
         operand = Operand(divisor)
         for tensor in tensors:
             operand.elementwise(reducible(checked(tensor, what), op, what))
@@ -406,14 +416,8 @@ def _lengths(tensors: Sequence[torch.Tensor], moved: torch.Tensor) -> Any:
     return (c_uint64 * len(tensors))(*(tensor.numel() * each for tensor in tensors))
 
 
-def _limit(timeout: Any, default: timedelta | None) -> Any:
-    """The timeout of one call. PyTorch says "that of the group" by a negative time."""
-    if not isinstance(timeout, timedelta) or timeout.total_seconds() <= 0:
-        timeout = default
-    seconds = 0 if timeout is None else timeout.total_seconds()
-    if seconds <= 0:
-        return None
-    return byref(CallOptions(ctypes.sizeof(CallOptions), 0, round(seconds * 1e9), 0, 0, 0, None))
+def _limit(seconds: float | None) -> Any:
+    return seconds and byref(CallOptions(ctypes.sizeof(CallOptions), 0, round(seconds * 1e9), 0, 0, 0, None))
 
 
 def create(options: Any, chosen: Any = None) -> ProcessGroup:
