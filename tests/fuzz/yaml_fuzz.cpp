@@ -25,7 +25,8 @@ void read_every_key(const Config &config) {
         require(!config.is_set(key.name) || config.origin(key.name).starts_with("in:"), "an origin names its text");
         switch (key.type) {
             case KeyType::kDuration:
-                require(config.duration_ns(key.name) > 0, "a duration is more than 0");
+                if (*key.default_text != '\0' || config.is_set(key.name))
+                    require(config.duration_ns(key.name) > 0, "a duration is more than 0");
                 break;
             case KeyType::kBytes:
                 config.bytes(key.name);
