@@ -83,9 +83,11 @@ void receive_all(int end, char *data, std::size_t bytes) {
     for (ssize_t got; bytes != 0; data += got, bytes -= static_cast<std::size_t>(got))
         if ((got = recv(end, data, bytes, 0)) <= 0) std::abort();
 }
-void await(int end) {
+/// Looks until something is there, as the library's waits do at first, or sleeps.
+void await(int end, bool sleeps) {
     pollfd wait = {end, POLLIN, 0};
-    poll(&wait, 1, -1);
+    while (poll(&wait, 1, sleeps ? -1 : 0) == 0) {
+    }
 }
 
 /// What a thread pays for `count` messages that it sends, and the other for those it receives: the larger.
@@ -108,19 +110,19 @@ double message_cost(std::size_t bytes, int count) {
     return std::max(sending, receiving) / count;
 }
 
-/// Half a round trip of a small message between threads that sleep while they wait.
-double half_trip() {
+/// Half a round trip of a small message.
+double half_trip(bool sleeps) {
     constexpr int kTrips = 3000;
     const auto [a, b] = connection();
-    std::thread other([b = b] {
+    std::thread other([sleeps, b = b] {
         pin(1);
         char data[kSmall];
-        for (int i = 0; i < kTrips; ++i) await(b), receive_all(b, data, sizeof data), send_all(b, data, sizeof data);
+        for (int i = 0; i < kTrips; ++i) await(b, sleeps), receive_all(b, data, sizeof data), send_all(b, data, sizeof data);
     });
     pin(0);
     char data[kSmall] = {};
     const double begin = now_ns();
-    for (int i = 0; i < kTrips; ++i) send_all(a, data, sizeof data), await(a), receive_all(a, data, sizeof data);
+    for (int i = 0; i < kTrips; ++i) send_all(a, data, sizeof data), await(a, sleeps), receive_all(a, data, sizeof data);
     const double time = now_ns() - begin;
     other.join();
     close(a), close(b);
@@ -174,10 +176,12 @@ double sum_cost() {
 int main() {
     const double small = median_of([] { return message_cost(kSmall, 20000); });
     const double large = median_of([] { return message_cost(kLarge, 400); });
-    const double trip = median_of(half_trip);
+    const double awake = median_of([] { return half_trip(false); });
+    const double asleep = median_of([] { return half_trip(true); });
     std::printf("message=%.0f\n", small);
     std::printf("byte=%.3f\n", (large - small) / static_cast<double>(kLarge - kSmall));
-    std::printf("wake=%.0f\n", trip - 2 * small);
+    std::printf("wake=%.0f\n", awake - 2 * small);
+    std::printf("# asleep, that would be %.0f\n", asleep - 2 * small);
     std::printf("near_latency=%.0f\n", median_of(half_trip_in_memory));
     std::printf("near_byte=%.3f\n", median_of(copy_cost));
     std::printf("sum_byte=%.3f\n", median_of(sum_cost));

@@ -36,7 +36,7 @@ Wire wire_of(const std::string &text) {
 
 void set_constant(Machine &machine, const std::string &text) {
     const std::map<std::string, double *> constants = {
-        {"wake", &machine.wake_ns},           {"turn", &machine.turn_ns},
+        {"wake", &machine.wake_ns},           {"turn", &machine.turn_ns},           {"switch", &machine.switch_ns},
         {"message", &machine.message_ns},     {"byte", &machine.byte_ns},
         {"near_message", &machine.near_message_ns}, {"near_byte", &machine.near_byte_ns},
         {"near_latency", &machine.near_latency_ns}, {"sum_byte", &machine.sum_byte_ns}};

@@ -10,14 +10,15 @@ namespace mdist::costs {
 
 /// What a thread pays. Measured by tests/bench/costs.cpp.
 struct Machine {
-    double wake_ns = 4000;           // from the moment that something comes until a sleeping thread runs
-    double turn_ns = 1000;           // for a look at the sockets
-    double message_ns = 2000;        // for each message, on both sides
-    double byte_ns = 0.25;           // for each byte, on both sides: between the program and the system
-    double near_message_ns = 300;    // the same within a host, through shared memory
+    double wake_ns = 3500;        // from the moment that something comes until a waiting thread takes it
+    double switch_ns = 5000;      // where a core goes on with another worker
+    double turn_ns = 1000;        // for a look at the sockets
+    double message_ns = 1500;     // for each message, on both sides
+    double byte_ns = 0.35;        // for each byte, on both sides: between the program and the system
+    double near_message_ns = 300; // the same within a host, through shared memory
     double near_byte_ns = 0.08;
-    double near_latency_ns = 200;
-    double sum_byte_ns = 0.08;       // for each byte of each input of a sum
+    double near_latency_ns = 250;
+    double sum_byte_ns = 0.045; // for each byte of each input of a sum
 };
 
 /// A network: every host has one port in each direction.

@@ -36,7 +36,7 @@ class Network::End final : public Link {
 Network::Network(const Machine &machine, const Wire &wire, const Layout &layout)
     : machine_(machine), wire_(wire), layout_(layout), workers_(layout.workers()), hosts_(layout.hosts) {
     for (uint32_t worker = 0; worker < layout.workers(); ++worker) ends_.push_back(std::make_unique<End>(*this, worker));
-    for (Host &host : hosts_) host.cores.assign(layout.cores != 0 ? layout.cores : layout.per_host, 0);
+    for (Host &host : hosts_) host.cores.resize(layout.cores != 0 ? layout.cores : layout.per_host);
 }
 
 Network::~Network() = default;
@@ -79,17 +79,26 @@ void Network::plan_turn(uint32_t worker, double time) {
     at(time, [this, worker] { take_turn(worker); });
 }
 
+/// The core that worked for the worker last, if it is free; else the one that is free first.
+Network::Host::Core &Network::core_for(uint32_t worker, Host &host) const {
+    for (Host::Core &core : host.cores)
+        if (core.worker == worker && core.free_at <= now_) return core;
+    return *std::min_element(host.cores.begin(), host.cores.end(),
+                             [](const auto &a, const auto &b) { return a.free_at < b.free_at; });
+}
+
 void Network::take_turn(uint32_t worker) {
     Worker &self = workers_[worker];
     self.planned = !self.done;
     if (self.done) return;
     Host &host = hosts_[layout_.shared ? 0 : host_of(worker)];
-    double &core = *std::min_element(host.cores.begin(), host.cores.end());
-    if (core > now_) return at(core, [this, worker] { take_turn(worker); });
-    charged_ = machine_.turn_ns;
+    Host::Core &core = core_for(worker, host);
+    if (core.free_at > now_) return at(core.free_at, [this, worker] { take_turn(worker); });
+    charged_ = machine_.turn_ns + (core.worker == worker || core.worker == UINT32_MAX ? 0 : machine_.switch_ns);
+    core.worker = worker;
     self.planned = false; // what comes from here on wakes it again
     self.done = turn_(worker);
-    core = self.busy_until = now();
+    core.free_at = self.busy_until = now();
     if (self.done) last_ = std::max(last_, now());
     charged_ = 0;
 }

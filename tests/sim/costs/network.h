@@ -66,7 +66,11 @@ class Network {
         std::vector<Pending *> sent;
     };
     struct Host {
-        std::vector<double> cores; // when each is free
+        struct Core {
+            double free_at = 0;
+            uint32_t worker = UINT32_MAX; // that it worked for last
+        };
+        std::vector<Core> cores;
         std::deque<std::shared_ptr<Message>> sending;
         bool sends = false;
         double takes_until = 0;
@@ -87,6 +91,7 @@ class Network {
     void wake(uint32_t worker);
     void plan_turn(uint32_t worker, double time);
     void take_turn(uint32_t worker);
+    Host::Core &core_for(uint32_t worker, Host &host) const;
     void send(uint32_t from, uint32_t to, uint64_t tag, const void *data, std::size_t bytes, Pending &pending);
     void send_piece(uint32_t host);
     void arrive(const std::shared_ptr<Message> &message);
