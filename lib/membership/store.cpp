@@ -2,10 +2,9 @@
 #include "membership/store.h"
 
 #include <algorithm>
-#include <set>
-#include <sstream>
 #include <utility>
 
+#include "membership/compared_lines.h"
 #include "membership/credentials.h"
 #include "util/log.h"
 #include "util/payload.h"
@@ -19,35 +18,6 @@ constexpr uint64_t kProgressNs = 50'000'000; // between two reports of the missi
 constexpr std::size_t kMostListed = 16;
 constexpr const char *kTwoRuns = "If the two belong to two runs, give each run a port or an MDIST_JOB_ID of its own";
 constexpr std::size_t kMostFromMember = 256; // payload of a frame from a member
-
-std::set<std::string> lines_of(const std::string &text) {
-    std::set<std::string> lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);)
-        if (!line.empty()) lines.insert(line);
-    return lines;
-}
-
-std::string_view key_of(std::string_view line) {
-    return line.substr(0, line.find(" = "));
-}
-
-std::string line_of(const std::string &text, std::string_view key) {
-    for (const std::string &line : lines_of(text))
-        if (key_of(line) == key) return line;
-    return "";
-}
-
-std::string listed(const std::set<std::string> &lines, const std::set<std::string> &but) {
-    std::string out;
-    std::size_t count = 0;
-    for (const std::string &line : lines) {
-        if (but.count(line) != 0) continue;
-        if (++count > kMostListed) return out + " ...";
-        out += text(out.empty() ? "" : ", ", in_quotes(line));
-    }
-    return out.empty() ? "no such line" : out;
-}
 
 std::string name_of(uint32_t rank, const Endpoint &listens) {
     return text("worker ", rank, " (", host_and_pid(listens), ')');
@@ -73,23 +43,6 @@ std::optional<Failure> disagreement(uint32_t rank, const Worker &worker, uint32_
 
 bool is_loopback(const std::string &numeric_host) {
     return numeric_host.starts_with("127.") || numeric_host == "::1";
-}
-
-std::string differing_lines(const std::string &there, const std::string &here) {
-    auto theirs = lines_of(there);
-    const auto ours = lines_of(here);
-    std::set<std::string_view> asked;
-    for (const std::string &line : ours) asked.insert(key_of(line));
-    std::erase_if(theirs, [&](const std::string &line) { return asked.count(key_of(line)) == 0; });
-    return text(listed(theirs, ours), " there, ", listed(ours, theirs), " here");
-}
-
-std::string different_run(const std::string &a, const std::string &b) {
-    for (const std::string &line : lines_of(a)) {
-        const std::string other = line_of(b, key_of(line));
-        if (!other.empty() && other != line) return std::string(key_of(line));
-    }
-    return "";
 }
 
 Store::Store(World &world, StoreOptions options)

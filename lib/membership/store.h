@@ -103,9 +103,5 @@ class Store final : public Machine {
 };
 
 bool is_loopback(const std::string &numeric_host);
-/// Lists the lines that differ between two texts: "`a = 1` there, `a = 2` here". Leaves out keys that only `there` has.
-std::string differing_lines(const std::string &there, const std::string &here);
-/// The name of the first line that both texts have with different values: "SLURM_JOB_ID". Empty if there is none.
-std::string different_run(const std::string &a, const std::string &b);
 
 } // namespace mdist

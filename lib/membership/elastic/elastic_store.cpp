@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "membership/compared_lines.h"
 #include "membership/credentials.h"
-#include "membership/store.h"
 #include "util/log.h"
 #include "util/payload.h"
 #include "util/text.h"
