@@ -58,7 +58,7 @@ bool Group::departed(uint32_t party) const {
 }
 
 void Group::meet(uint32_t party, const Call &call, uint64_t timeout_ns) {
-    ++slots_[party].waits;
+    slots_[party].waits.store(waits_of(party) + 1, std::memory_order_relaxed);
     const Arrival arrival = arrive(party, call);
     if (!arrival.last) await(party, call, arrival, std::min(timeout_ns != 0 ? timeout_ns : timeout(), call_timeout()));
     if (!well_) throw ended(true);

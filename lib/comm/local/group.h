@@ -100,7 +100,7 @@ class Group {
     void meet(uint32_t party, const Call &call, uint64_t timeout_ns);
 
     /// How often the party has called meet().
-    uint64_t waits_of(uint32_t party) const { return slots_[party].waits; }
+    uint64_t waits_of(uint32_t party) const { return slots_[party].waits.load(std::memory_order_relaxed); }
 
     /// The result of the first half of meet(), which does not wait; the second half needs it.
     struct Arrival {
@@ -241,7 +241,7 @@ class Group {
         std::atomic<uint64_t> entered_run{0};
         std::atomic<uint64_t> departed_run{0};
         std::atomic<CallKind> last_kind{&kUnnamedFunction};
-        uint64_t waits = 0; // calls of meet(); only for the party
+        std::atomic<uint64_t> waits{0}; // calls of meet()
         /// The last meeting in which somebody claimed the piece of this number.
         std::atomic<uint64_t> claimed{0};
         /// The others read these in every call, so they are written only when they change. Usually they do not.

@@ -67,8 +67,10 @@ Asked read(int count, char **arguments) {
 void measure(const Asked &asked, const Wire &wire, const Layout &layout, const Way &way, std::size_t bytes) {
     const Task task = {layout, bytes};
     if (!way.fits(task)) return;
-    Network network(asked.machine, wire, layout);
-    const auto job = way.make(task, [&](double summed) { network.charge(summed * asked.machine.sum_byte_ns); });
+    Network *charged = nullptr;
+    const auto job = way.make(task, [&](double summed) { charged->charge(summed * asked.machine.sum_byte_ns); });
+    Network network(asked.machine, wire, layout, job->read());
+    charged = &network;
     std::vector<std::unique_ptr<mdist::Schedule>> parts(layout.workers());
     const double ns = network.run([&](uint32_t worker) {
         if (!parts[worker]) parts[worker] = job->part(network, worker);

@@ -33,8 +33,8 @@ class Network::End final : public Link {
     const uint32_t self_;
 };
 
-Network::Network(const Machine &machine, const Wire &wire, const Layout &layout)
-    : machine_(machine), wire_(wire), layout_(layout), workers_(layout.workers()), hosts_(layout.hosts) {
+Network::Network(const Machine &machine, const Wire &wire, const Layout &layout, std::size_t read)
+    : machine_(machine), wire_(wire), layout_(layout), read_(read), workers_(layout.workers()), hosts_(layout.hosts) {
     for (uint32_t worker = 0; worker < layout.workers(); ++worker) ends_.push_back(std::make_unique<End>(*this, worker));
     for (Host &host : hosts_) host.cores.resize(layout.cores != 0 ? layout.cores : layout.per_host);
 }
@@ -105,7 +105,7 @@ void Network::take_turn(uint32_t worker) {
 
 void Network::send(uint32_t from, uint32_t to, uint64_t tag, const void *data, std::size_t bytes, Pending &pending) {
     const auto message = std::make_shared<Message>(Message{from, to, tag, bytes, bytes, {}, nullptr});
-    if (bytes <= kRead) message->content.assign(static_cast<const char *>(data), static_cast<const char *>(data) + bytes);
+    if (bytes <= read_) message->content.assign(static_cast<const char *>(data), static_cast<const char *>(data) + bytes);
     ++messages_;
     const uint32_t host = host_of(from);
     const double size = static_cast<double>(bytes);
@@ -119,24 +119,29 @@ void Network::send(uint32_t from, uint32_t to, uint64_t tag, const void *data, s
         ++pending.count;
     }
     at(now(), [this, host, message] {
-        hosts_[host].sending.push_back(message);
+        const uint64_t way = key(message->from, message->to);
+        if (ways_[way].posted.empty()) hosts_[host].sending.push_back(way);
+        ways_[way].posted.push_back(message);
         if (!hosts_[host].sends) send_piece(host);
     });
 }
 
-/// Sends the next piece of the next message in turn.
+/// Sends the next piece of the next way in turn.
 void Network::send_piece(uint32_t number) {
     Host &host = hosts_[number];
     host.sends = !host.sending.empty();
     if (!host.sends) return;
-    const auto message = host.sending.front();
+    const uint64_t way = host.sending.front();
     host.sending.pop_front();
+    const auto message = ways_[way].posted.front();
     const std::size_t piece = std::min(message->unsent, kPiece);
     const double time = static_cast<double>(piece) * wire_.byte_ns;
     message->unsent -= piece;
-    at(now_ + time, [this, number, message, time] {
+    at(now_ + time, [this, number, way, message, time] {
         const bool last = message->unsent == 0;
-        if (!last) hosts_[number].sending.push_back(message);
+        std::deque<std::shared_ptr<Message>> &posted = ways_[way].posted;
+        if (last) posted.pop_front();
+        if (!posted.empty()) hosts_[number].sending.push_back(way);
         if (last && message->pending != nullptr) {
             workers_[message->from].sent.push_back(message->pending);
             wake(message->from);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Network: the links of a job in virtual time. It charges what each message costs the threads, the ports of the hosts and
-// the wires (model.h). Workers of one host use shared memory. Only messages of up to kRead bytes have content.
+// the wires (model.h). Workers of one host use shared memory. Only messages of up to
+// `read` bytes have content.
 //
 // A worker runs in turns. A turn begins when a core of its host is free, does all that it can do, and takes as long as
 // what it was charged for. Between turns the worker sleeps until something comes.
@@ -25,9 +26,9 @@ namespace mdist::costs {
 
 class Network {
   public:
-    static constexpr std::size_t kRead = 1 << 20, kPiece = 65536;
+    static constexpr std::size_t kPiece = 65536;
 
-    Network(const Machine &machine, const Wire &wire, const Layout &layout);
+    Network(const Machine &machine, const Wire &wire, const Layout &layout, std::size_t read);
     ~Network();
 
     Link &link(uint32_t worker);
@@ -55,6 +56,7 @@ class Network {
         Pending *pending;
     };
     struct Way { // from one worker to another
+        std::deque<std::shared_ptr<Message>> posted; // to the port, in order
         std::deque<std::shared_ptr<Message>> come;
         std::deque<Receive> receives;
     };
@@ -71,7 +73,7 @@ class Network {
             uint32_t worker = UINT32_MAX; // that it worked for last
         };
         std::vector<Core> cores;
-        std::deque<std::shared_ptr<Message>> sending;
+        std::deque<uint64_t> sending; // the ways with something posted, in turn
         bool sends = false;
         double takes_until = 0;
     };
@@ -101,6 +103,7 @@ class Network {
     const Machine machine_;
     const Wire wire_;
     const Layout layout_;
+    const std::size_t read_;
     std::vector<std::unique_ptr<End>> ends_;
     std::vector<Worker> workers_;
     std::vector<Host> hosts_;

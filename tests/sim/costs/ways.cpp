@@ -175,36 +175,42 @@ class JobOfWorkers : public Job {
     std::vector<uint64_t> parts_;
 };
 
+class RelayedJob : public JobOfWorkers {
+  public:
+    using JobOfWorkers::JobOfWorkers;
+    std::size_t read() const override { return RelayedExchange::kMessageLimit; }
+};
+
 constexpr uint64_t kTag = uint64_t{1} << 32;
 
 /// Defines a way by the steps of one worker.
-#define MDIST_WAY(Name, ...)                                                                                 \
-    class Name final : public JobOfWorkers {                                                                 \
-        using JobOfWorkers::JobOfWorkers;                                                                    \
+#define MDIST_WAY(Name, Base, ...)                                                                           \
+    class Name final : public Base {                                                                         \
+        using Base::Base;                                                                                    \
         std::vector<Sequence::Begin> steps(Link &link, [[maybe_unused]] uint32_t worker) override __VA_ARGS__ \
     }
 
 // --- all-reduce
 
-MDIST_WAY(SumTwoByTwo, {
+MDIST_WAY(SumTwoByTwo, JobOfWorkers, {
     return {[&link, worker, this] {
         return std::make_unique<SmallAllReduce>(link, header(), two_by_two(), rows(worker), shared());
     }};
 });
 
-MDIST_WAY(SumAtOnce, {
+MDIST_WAY(SumAtOnce, JobOfWorkers, {
     return {[&link, worker, this] {
         return std::make_unique<SmallAllReduce>(link, header(), at_once(), rows(worker), shared());
     }};
 });
 
-MDIST_WAY(SumBySegments, {
+MDIST_WAY(SumBySegments, JobOfWorkers, {
     return {tell(link, worker, 0), [&link, worker, this] {
                 return std::make_unique<AllReduce>(link, kTag, rows(worker)[0], shared());
             }};
 });
 
-MDIST_WAY(SumAlongRails, {
+MDIST_WAY(SumAlongRails, JobOfWorkers, {
     return {tell(link, worker, 0), [&link, worker, this] {
                 return std::make_unique<Rails>(link, kTag, rows(worker)[0], per_host_, shared());
             }};
@@ -212,7 +218,7 @@ MDIST_WAY(SumAlongRails, {
 
 // --- reduce-scatter
 
-MDIST_WAY(ScatterBySegments, {
+MDIST_WAY(ScatterBySegments, JobOfWorkers, {
     return {tell(link, worker, kTable), [&link, worker, this] {
                 return std::make_unique<AllReduce>(link, kTag, scattered_rows(worker)[0], shared());
             }};
@@ -235,11 +241,11 @@ class ScatterByHalving final : public JobOfWorkers {
 
 // --- barrier
 
-MDIST_WAY(MeetDirectly, {
+MDIST_WAY(MeetDirectly, JobOfWorkers, {
     return {[&link, this] { return std::make_unique<SmallExchange>(link, header(), nullptr); }};
 });
 
-MDIST_WAY(MeetByRelays, {
+MDIST_WAY(MeetByRelays, JobOfWorkers, {
     return {[&link, worker, this] {
         return std::make_unique<RelayedExchange>(link, header(), two_by_two(), SmallExchange::Bytes(),
                                                  RelayedExchange::kNobody, scratch(worker));
@@ -248,7 +254,7 @@ MDIST_WAY(MeetByRelays, {
 
 // --- broadcast by worker 0
 
-MDIST_WAY(GiveDirectly, {
+MDIST_WAY(GiveDirectly, JobOfWorkers, {
     return {[&link, worker, this] {
         OperationHeader mine = header();
         mine.payload_bytes = worker == 0 ? static_cast<uint32_t>(bytes_) : 0;
@@ -256,14 +262,14 @@ MDIST_WAY(GiveDirectly, {
     }};
 });
 
-MDIST_WAY(GiveWithHeaders, {
+MDIST_WAY(GiveWithHeaders, RelayedJob, {
     return {[&link, worker, this] {
         const SmallExchange::Bytes own = {memory_.begin(), worker == 0 ? bytes_ : 0};
         return std::make_unique<RelayedExchange>(link, header(), two_by_two(), own, 0, scratch(worker));
     }};
 });
 
-MDIST_WAY(GiveInChunks, {
+MDIST_WAY(GiveInChunks, JobOfWorkers, {
     return {tell(link, worker, 0), [&link, this] {
                 return std::make_unique<Broadcast>(link, kTag, 0,
                                                    std::vector<Broadcast::Range>{{memory_.begin(), bytes_}});
@@ -272,7 +278,7 @@ MDIST_WAY(GiveInChunks, {
 
 // --- all-gather
 
-MDIST_WAY(GatherByRelays, {
+MDIST_WAY(GatherByRelays, RelayedJob, {
     return {[&link, worker, this] {
         return std::make_unique<RelayedExchange>(link, header(), two_by_two(),
                                                  SmallExchange::Bytes{memory_.begin(), own_bytes()},
@@ -280,7 +286,7 @@ MDIST_WAY(GatherByRelays, {
     }};
 });
 
-MDIST_WAY(GatherDirectly, {
+MDIST_WAY(GatherDirectly, JobOfWorkers, {
     return {tell(link, worker, kTable), [&link, worker, this] {
                 std::vector<Transfer::Outgoing> sends;
                 std::vector<Transfer::Incoming> receives;

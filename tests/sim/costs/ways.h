@@ -25,6 +25,8 @@ struct Task {
 class Job {
   public:
     virtual ~Job() = default;
+    /// How long the messages are whose content matters: of headers, tables, and what relays pass on.
+    virtual std::size_t read() const { return 32768; }
     /// Makes the worker's part. It begins now.
     virtual std::unique_ptr<Schedule> part(Network &network, uint32_t worker) = 0;
 };
