@@ -151,7 +151,7 @@ class Left(Case):
                 await_that(lambda: any(self.folder.iterdir()), "the secret's folder")
                 job.send(signal.SIGKILL)
                 self.assertEqual(job.process.stdout.read(), "")  # the keeper is gone, too
-                self.assertEqual(list(self.folder.iterdir()), [])
+                self.assertEqual(list(self.folder.glob("mdist-*")), [])
 
     def test_everything_ends_when_the_keeper_is_killed(self):
         with self.started() as job:
