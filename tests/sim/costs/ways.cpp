@@ -239,6 +239,57 @@ class ScatterByHalving final : public JobOfWorkers {
     const HalvingSum::Tables tables_;
 };
 
+// --- not in the library yet
+
+/// The second half of an all-reduce by halving: each worker has one part of the result, and in the end all have all. In each
+/// round a worker and the one that differs from it in one bit give each other what they have.
+class Doubling final : public Schedule {
+  public:
+    /// For a power of two of workers, each of which has `bytes`.
+    Doubling(Link &link, uint64_t tag, void *memory, std::size_t bytes)
+        : link_(link), tag_(tag), memory_(memory), bytes_(bytes), bit_(link.parties() / 2) {
+        exchange();
+    }
+    bool advance() override {
+        for (link_.progress(); pending_.done(); link_.progress()) {
+            bytes_ *= 2;
+            bit_ /= 2;
+            if (bit_ == 0) return true;
+            exchange();
+        }
+        return false;
+    }
+
+  private:
+    void exchange() {
+        link_.receive(link_.self() ^ bit_, tag_ + bit_, memory_, bytes_, pending_);
+        link_.send(link_.self() ^ bit_, tag_ + bit_, memory_, bytes_, pending_);
+    }
+
+    Link &link_;
+    const uint64_t tag_;
+    void *const memory_;
+    std::size_t bytes_;
+    uint32_t bit_;
+    Pending pending_;
+};
+
+class SumByHalving final : public JobOfWorkers {
+  public:
+    SumByHalving(const Task &task, const std::function<void(double)> &summed)
+        : JobOfWorkers(task, summed), tables_(workers_, std::vector<char>(kTable)) {}
+
+  private:
+    std::vector<Sequence::Begin> steps(Link &link, uint32_t worker) override {
+        return {[&link, worker, this] {
+                    return std::make_unique<HalvingSum>(link, header(), two_by_two(), scattered_rows(worker), tables_,
+                                                        tables_[worker], shared());
+                },
+                [&link, this] { return std::make_unique<Doubling>(link, kTag, memory_.begin(), own_bytes()); }};
+    }
+    const HalvingSum::Tables tables_;
+};
+
 // --- barrier
 
 MDIST_WAY(MeetDirectly, JobOfWorkers, {
@@ -341,6 +392,7 @@ constexpr Way kWays[] = {
     {"all-reduce", "all at once", few_directly, make<SumAtOnce>},
     {"all-reduce", "by segments", direct, make<SumBySegments>},
     {"all-reduce", "along rails", by_hosts, make<SumAlongRails>},
+    {"all-reduce", "by halving (new)", halves, make<SumByHalving>},
     {"reduce-scatter", "by segments", direct, make<ScatterBySegments>},
     {"reduce-scatter", "by halving", halves, make<ScatterByHalving>},
     {"barrier", "directly", direct, make<MeetDirectly>},
