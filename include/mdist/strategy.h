@@ -210,10 +210,6 @@ typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
  * - One worker: you can use the strategy again, unless a collective ended by timeout or abort.
  * - Several workers: a failed run ends the job's collectives on all of them, since they may have come to different
  *   places. The others get MDIST_ERR_ABORTED with the same message. To go on, all workers create a new strategy.
- *   A run does not end the job if it fails because all replicas of the job have refused the same call, such as MEAN of
- *   integers. So with several workers, a call that is refused returns when all replicas have come to it. If some don't
- *   refuse it, the job ends. It also ends if a call of a group, a message, or a call of an entered replica (step.h) is
- *   refused; those wait for nobody.
  *
  * Called inside a merge (mdist_merge_call), it runs a nested step on the same replicas.
  * - MDIST_ERR_WRONG_CONTEXT: called in a step

@@ -167,15 +167,6 @@ class PreparedCall {
     std::vector<uint64_t> parts_;
 };
 
-namespace {
-
-Others others_in(const mdist_call_t *call) {
-    const auto known = try_pin(call);
-    return known && known->place().group ? Others::kMayWait : Others::kCallTheSame;
-}
-
-} // namespace
-
 } // namespace mdist
 
 using namespace mdist;
@@ -196,7 +187,7 @@ mdist_status_t mdist_call_create(mdist_strategy_t *strategy, uint32_t local_repl
 }
 
 mdist_status_t mdist_call_run(mdist_replica_t *replica, mdist_call_t *call, mdist_error_t **error) {
-    return replica_guard("mdist_call_run", replica, others_in(call), error, [&](Replica &self) {
+    return replica_guard("mdist_call_run", replica, true, error, [&](Replica &self) {
         const auto pinned = pin(call);
         pinned->require(self);
         pinned->run(self);
@@ -205,7 +196,7 @@ mdist_status_t mdist_call_run(mdist_replica_t *replica, mdist_call_t *call, mdis
 
 mdist_status_t mdist_call_start(mdist_replica_t *replica, mdist_call_t *call, mdist_work_t **out,
                                 mdist_error_t **error) {
-    return replica_guard("mdist_call_start", replica, others_in(call), error, [&](Replica &self) {
+    return replica_guard("mdist_call_start", replica, true, error, [&](Replica &self) {
         const auto pinned = pin(call);
         pinned->require(self);
         if (pinned->asks_for_packs())

@@ -64,7 +64,7 @@ void start_work(Replica &self, const GroupSeat &place, const Call &call, uint64_
 template <class Body>
 mdist_status_t collective_guard(const char *function, const Call &call, mdist_replica_t *replica,
                                 const mdist_call_options_t *options, mdist_error_t **error, Body &&body) {
-    return replica_guard(function, replica, others_in(options), error, [&](Replica &self) {
+    return replica_guard(function, replica, true, error, [&](Replica &self) {
         need_array(call.inputs, call.buffer_count, call.kind == &calls::kBroadcast ? "buffers" : "inputs");
         need_array(call.outputs, call.buffer_count, "outputs");
         const bool has_parts = call.kind == &calls::kAllToAllParts;
@@ -89,7 +89,7 @@ mdist_status_t collective_guard(const char *function, const Call &call, mdist_re
 template <class Body>
 mdist_status_t rooted_guard(const char *function, const Call &call, mdist_replica_t *replica,
                             const mdist_call_options_t *options, mdist_error_t **error, Body &&body) {
-    return replica_guard(function, replica, others_in(options), error, [&](Replica &self) {
+    return replica_guard(function, replica, true, error, [&](Replica &self) {
         const bool scatters = call.kind == &calls::kScatter;
         const bool is_root = self.id() == call.root;
         if (is_root || !scatters) need_array(call.inputs, call.buffer_count, "inputs");

@@ -2,7 +2,6 @@
 #include "api/replica_guard.h"
 
 #include "comm/device/gpu_group.h"
-#include "comm/led_collective.h"
 #include "device/transfer/transfer.h"
 #include "strategy/job/release.h"
 #include "util/callback.h"
@@ -12,37 +11,13 @@
 
 namespace mdist {
 
-namespace {
-
-/// Meets all replicas of the job. If they have all refused the call, only the step fails; otherwise the job has ended.
-void meet_refused(Replica &replica, const char *function, const Failure &failure) noexcept {
-    Job &job = replica.job();
-    try {
-        replica.await_turn(function); // what it has started before
-        const Failure told = with_place(failure, function, replica.id());
-        perform_led(job.executors(), replica.local_index(), refusal_of(function, told), 0);
-    } catch (const std::exception &) {
-        // The group has ended for the first failure, or it ends for this one.
-    }
-}
-
-} // namespace
-
-void note_failure(Replica &replica, const char *function, const Failure &failure, Others others,
-                  uint64_t waits) noexcept {
+void note_failure(Replica &replica, const char *function, const Failure &failure, bool together) noexcept {
     try {
         replica.last_failure.note(failed_call_text(function, failure));
     } catch (const std::bad_alloc &) {
         // The sentence only helps; the failure is reported without it.
     }
-    if (others == Others::kGoOn) return;
-    Group &group = replica.job().group();
-    // Replicas that were entered may all be used by one thread, which cannot wait here.
-    const bool refused = others == Others::kCallTheSame && !replica.entered && group.ready() &&
-                         replica.job().executors().workers() != nullptr &&
-                         group.waits_of(replica.local_index()) == waits;
-    if (refused) meet_refused(replica, function, failure);
-    release_failure(group, function, replica.id(), failure);
+    if (together) release_failure(replica.job().group(), function, replica.id(), failure);
 }
 
 void tell_workers(Job &job, const char *function, const Failure &failure) noexcept {

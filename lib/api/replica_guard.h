@@ -11,55 +11,35 @@
 
 #include <mdist/strategy.h>
 
-#include <cstddef>
-
 namespace mdist {
 
-/// What the other replicas do while one makes a call.
-enum class Others {
-    kGoOn,
-    kMayWait,     // some may wait for this one
-    kCallTheSame, // all make the same call
-};
-inline Others others_if(bool together) {
-    return together ? Others::kCallTheSame : Others::kGoOn;
-}
-/// For a collective, which may be one of a group.
-inline Others others_in(const mdist_call_options_t *options) {
-    constexpr size_t kEnd = offsetof(mdist_call_options_t, group) + sizeof(options->group);
-    const bool in_group = options != nullptr && options->struct_size >= kEnd && options->group != nullptr;
-    return in_group ? Others::kMayWait : Others::kCallTheSame;
-}
-
-/// Keeps the failure's message in case the step fails, too. If others may wait for this replica, fails the step for all.
-/// Among several workers that ends the job, unless all replicas refuse the same call: a replica that has not met the
-/// others in this call, so that Group::waits_of() is still `waits`, meets them now.
-void note_failure(Replica &replica, const char *function, const Failure &failure, Others others,
-                  uint64_t waits) noexcept;
+/// Keeps the failure's message in case the step fails, too. If `together`, releases replicas that wait in the same
+/// call.
+void note_failure(Replica &replica, const char *function, const Failure &failure, bool together) noexcept;
 
 /// Runs `body()`, and notes what it throws.
 template <class Body>
-void note_failures(Replica &replica, const char *function, Others others, Body &&body) {
-    const uint64_t waits = replica.job().group().waits_of(replica.local_index());
+void note_failures(Replica &replica, const char *function, bool together, Body &&body) {
     try {
         body();
     } catch (const Failure &failure) {
-        note_failure(replica, function, failure, others, waits);
+        note_failure(replica, function, failure, together);
         throw;
     } catch (const std::exception &) { // out of memory, or a size beyond what can exist
-        note_failure(replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"), others, waits);
+        note_failure(replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"), together);
         throw;
     }
 }
 
-/// For functions that take a replica: checks replica context, and runs `body(Replica &)`.
+/// For functions that take a replica: checks replica context, and runs `body(Replica &)`. `together`: other replicas
+/// may be waiting for this one in the same call.
 template <class Body>
-mdist_status_t replica_guard(const char *function, mdist_replica_t *handle, Others others, mdist_error_t **error,
+mdist_status_t replica_guard(const char *function, mdist_replica_t *handle, bool together, mdist_error_t **error,
                              Body &&body) {
     return guard(function, error, [&] {
         const auto replica = pin(handle);
         const ReplicaUse use(*replica, function);
-        note_failures(*replica, function, others, [&] { body(*replica); });
+        note_failures(*replica, function, together, [&] { body(*replica); });
     });
 }
 

@@ -9,8 +9,7 @@ namespace mdist {
 
 void Executors::set_workers(Workers &workers, uint32_t first_replica_id) {
     workers_ = &workers;
-    group_.join_job([&workers](const Failure &cause) { workers.fail(cause); },
-                    [&workers] { return workers.group().all_refused(); }, first_replica_id);
+    group_.join_job([&workers](const Failure &cause) { workers.fail(cause); }, first_replica_id);
 }
 
 void Executors::set_members(Workers &workers) {
@@ -29,9 +28,7 @@ void Executors::lead(uint64_t timeout_ns) noexcept {
     try {
         Pointers<const Call *> calls(group_.parties());
         for (uint32_t party = 0; party < group_.parties(); ++party) calls[party] = &group_.call_of(party);
-        if (calls[0]->refusal != nullptr)
-            workers_->meet(*calls[0], timeout_ns);
-        else if (calls[0]->on_gpus())
+        if (calls[0]->on_gpus())
             gpus_->perform(group_, workers_, calls.get(), timeout_ns);
         else
             workers_->perform(calls.get(), timeout_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that all replicas refuse leaves the job as it was, whatever the function and the layout. If only some refuse it,
-// each of them gets its own error, and the job ends with that error's words on all others.
+// A call outside of steps that all workers refuse leaves the job as it was, whatever the function and the layout. If only
+// some refuse it, or it is one of a step, each of them gets its own error, and the job ends with that error's words on all others.
 //
 // The model: after any number of refused calls, a sum is what it would be without them.
 #include "multi.h"
@@ -236,46 +236,12 @@ static void require_sound(Job *job) {
 
 // --- all refuse
 
-/// What a step does: it makes some sums, then a call that is refused, and may hide that.
-typedef struct Plan {
-    const Case *refused;
-    uint32_t sums;
-    int hides;
-} Plan;
-
-/// From the refusal on, the step has failed.
-static int32_t refused_step(mdist_replica_t *replica, void *user_data) {
-    const Plan *plan = user_data;
-    for (uint32_t i = 0; i < plan->sums; ++i) REQUIRE(sum_of_ids(replica) == MDIST_OK);
-    mdist_error_t *error = NULL;
-    const mdist_status_t given = plan->refused->call(replica, &error);
-    if (given != plan->refused->wanted)
-        fprintf(stderr, "%s: %s: %s\n", plan->refused->name, mdist_status_name(given), mdist_error_message(error));
-    REQUIRE(given == plan->refused->wanted && strcmp(mdist_error_operation(error), plan->refused->name) == 0);
-    mdist_error_free(error);
-    REQUIRE(sum_of_ids(replica) == MDIST_ERR_ABORTED);
-    return plan->hides ? 0 : 9;
-}
-
-static void run_refused(Job *job, const Plan *plan) {
-    mdist_error_t *error = NULL;
-    REQUIRE(mdist_run(job->strategy, refused_step, (void *)plan, NULL, 0, NULL, 0, NULL, &error) ==
-            plan->refused->wanted);
-    REQUIRE(strcmp(mdist_error_operation(error), plan->refused->name) == 0);
-    mdist_error_free(error);
-}
-
 static void all_refuse_alike(void) {
     Job job = begin();
     uint64_t random = test_seed(7);
     for (int round = 0; round < 60; ++round) {
-        if (draw_from(&random, 2) == 0) {
-            const Case *each = &outside[draw_from(&random, OUTSIDE)];
-            GIVES(each->wanted, each->call(&job, &error));
-        } else {
-            const Plan plan = {&in_step[draw_from(&random, IN_STEP)], draw_from(&random, 3), draw_from(&random, 2) == 0};
-            run_refused(&job, &plan);
-        }
+        const Case *each = &outside[draw_from(&random, OUTSIDE)];
+        GIVES(each->wanted, each->call(&job, &error));
         if (draw_from(&random, 3) == 0) require_sound(&job);
     }
     require_sound(&job);
@@ -287,11 +253,6 @@ static void all_refuse_each(void) {
     Job job = begin();
     for (int i = 0; i < OUTSIDE; ++i) {
         GIVES(outside[i].wanted, outside[i].call(&job, &error));
-        require_sound(&job);
-    }
-    for (int i = 0; i < IN_STEP; ++i) {
-        const Plan plan = {&in_step[i], 1, 0};
-        run_refused(&job, &plan);
         require_sound(&job);
     }
     end(&job);

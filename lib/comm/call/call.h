@@ -56,8 +56,10 @@ struct Call {
     /// party's outputs.
     void (*apply)(int32_t dtype, int32_t how, void *to, const void *from, std::size_t elements) = nullptr;
     int32_t how = 0;
-    /// Why this replica does not make the call that it stands for: the call is a refusal.
+    /// Why this worker does not make the call that it stands for: the call is a refusal.
     const Failure *refusal = nullptr;
+    /// No limit for the whole of it: others may come as late as they like.
+    bool endless = false;
     /// In a group of replicas: their ids, by position. nullptr: all replicas of the job meet, and id and position are
     /// the same.
     const uint32_t *ids = nullptr;
@@ -84,8 +86,8 @@ const char *op_name(int32_t op);
 /// "mdist_all_reduce(SUM, 2 buffers: float32 x 100, int64 x 1)"
 std::string call_text(const Call &call);
 
-/// What a replica posts in place of a call of `function` that it refuses. Replicas that all refuse it can meet, and go on
-/// as if there had been no call. If others make a call, `failure` is what ends it for all. The call borrows both.
+/// What a worker takes part in, in place of a call of `function` that it refuses. Workers that all refuse it can meet, and
+/// go on as if there had been no call. If others make a call, `failure` is what ends it for all. The call borrows both.
 Call refusal_of(const char *function, const Failure &failure);
 
 /// Whether two calls can meet. Lengths that may differ (all_gather's inputs) are not compared.

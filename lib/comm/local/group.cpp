@@ -58,7 +58,6 @@ bool Group::departed(uint32_t party) const {
 }
 
 void Group::meet(uint32_t party, const Call &call, uint64_t timeout_ns) {
-    slots_[party].waits.store(waits_of(party) + 1, std::memory_order_relaxed);
     const Arrival arrival = arrive(party, call);
     if (!arrival.last) await(party, call, arrival, std::min(timeout_ns != 0 ? timeout_ns : timeout(), call_timeout()));
     if (!well_) throw ended(true);
@@ -165,8 +164,6 @@ std::string Group::in_name() const {
 }
 
 void Group::compare() {
-    for (uint32_t party = 0; party < parties_; ++party)
-        if (const Failure *const refusal = call_of(party).refusal) return release(*refusal);
     for (uint32_t other = 1; other < parties_; ++other) {
         if (same_call(call_of(0), call_of(other))) continue;
         const uint64_t operation = entered(0);

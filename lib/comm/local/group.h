@@ -18,8 +18,7 @@
 // finish().
 //
 // In a job of several workers (join_job()) every release is a fail, and whatever ends the group ends the job. The other
-// workers may already have moved on from the operation that this worker is in. There is one exception: if the last call
-// was one that all replicas of the job refused alike (refusal_of), all workers are still at the same place.
+// workers may already have moved on from the operation that this worker is in.
 //
 // Some of the parties may also meet in an inner group (join_outer()), with a sequence of meetings of its own. What ends
 // the outer group or an inner one ends all of them, and a step that begins afterwards begins with all of them reset. A
@@ -55,13 +54,10 @@ class Group {
 
     uint32_t parties() const { return parties_; }
 
-    /// Says that the job has other workers. `end_job` is told, once, what ends all collectives. `all_refused` says
-    /// whether all replicas of the job have refused the last call. Both must not throw.
+    /// Says that the job has other workers. `end_job` is told, once, what ends all collectives; it must not throw.
     /// Party 0 is replica `first_replica_id` of the job. Call before anybody meets.
-    void join_job(std::function<void(const Failure &)> end_job, std::function<bool()> all_refused,
-                  uint32_t first_replica_id) {
+    void join_job(std::function<void(const Failure &)> end_job, uint32_t first_replica_id) {
         end_job_ = std::move(end_job);
-        all_refused_ = std::move(all_refused);
         first_id_ = first_replica_id;
         has_workers_ = true;
     }
@@ -98,9 +94,6 @@ class Group {
     /// Posts `call` and returns when every party has posted the same call. Otherwise throws, the same on every party.
     /// `timeout_ns` 0 means the group's own limit. The call must stay valid until finish(), or until this throws.
     void meet(uint32_t party, const Call &call, uint64_t timeout_ns);
-
-    /// How often the party has called meet().
-    uint64_t waits_of(uint32_t party) const { return slots_[party].waits.load(std::memory_order_relaxed); }
 
     /// The result of the first half of meet(), which does not wait; the second half needs it.
     struct Arrival {
@@ -241,7 +234,6 @@ class Group {
         std::atomic<uint64_t> entered_run{0};
         std::atomic<uint64_t> departed_run{0};
         std::atomic<CallKind> last_kind{&kUnnamedFunction};
-        std::atomic<uint64_t> waits{0}; // calls of meet()
         /// The last meeting in which somebody claimed the piece of this number.
         std::atomic<uint64_t> claimed{0};
         /// The others read these in every call, so they are written only when they change. Usually they do not.
@@ -297,8 +289,7 @@ class Group {
 
     const uint32_t parties_;
     std::function<void(const Failure &)> end_job_; // empty: this worker is the whole job
-    std::function<bool()> all_refused_;
-    std::function<void()> when_ended_; // may be empty
+    std::function<void()> when_ended_;             // may be empty
     uint32_t first_id_ = 0;                        // of party 0, for messages
     bool has_workers_ = false;                     // workers meet, too
     std::function<void()> wake_leader_;            // of an inner group

@@ -118,7 +118,7 @@ void Group::release(const Failure &cause) noexcept {
         end(kReleased, cause, concerns_everyone(cause));
         return;
     }
-    if (end_job_ && !all_refused_()) return fail(cause);
+    if (end_job_) return fail(cause);
     end(kReleased, cause, concerns_everyone(cause));
 }
 

@@ -11,8 +11,9 @@ namespace mdist {
 WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, std::size_t payload_bytes, uint64_t timeout_ns)
     : workers_(workers),
       timeout_ns_(timeout_ns),
-      ends_ns_(workers.call_timeout() == kNoDeadline ? kNoDeadline
-                                                     : monotonic_clock().now_ns() + workers.call_timeout()),
+      ends_ns_(call.endless || workers.call_timeout() == kNoDeadline
+                   ? kNoDeadline
+                   : monotonic_clock().now_ns() + workers.call_timeout()),
       refusal_(call.refusal),
       header_(OperationHeader::of(call, workers.enter(), payload_bytes)) {}
 
@@ -84,7 +85,7 @@ void WorkerOperation::attempt(FunctionRef<void()> body) {
         body();
     } catch (const Failure &failure) {
         if (failure.status() == MDIST_ERR_PEER_LOST) workers_.await_cause();
-        if (failure.reason() == kRefusedCall) await_refusal();
+        if (refusal_ == nullptr && failure.reason() == kRefusedCall) await_refusal();
         fail(failure);
     } catch (const std::exception &) {
         fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
@@ -121,7 +122,7 @@ void WorkerOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
             // What a worker sent before it ended is here by now. It may say why that worker ended.
             if (workers_.membership().failed() && schedule.advance()) return;
             const uint64_t left_ns = check(wait);
-            if (!announced && (awaited || timeout_ns_ - left_ns >= long_ns)) {
+            if (!announced && (awaited || wait.waited_ns >= long_ns)) {
                 workers_.announce();
                 announced = true;
             }
@@ -159,13 +160,13 @@ uint64_t WorkerOperation::check(Wait &wait) const {
         wait.moved = moved;
         wait.log.begin(wait.begin_ns = now_ns);
     }
-    const uint64_t waited_ns = now_ns - wait.begin_ns;
-    if (waited_ns >= timeout_ns_) throw late(waiting(), text(" waited ", waited_text(timeout_ns_), " in "));
+    wait.waited_ns = now_ns - wait.begin_ns;
+    if (wait.waited_ns >= timeout_ns_) throw late(waiting(), text(" waited ", waited_text(timeout_ns_), " in "));
     if (now_ns >= ends_ns_)
         throw late(waiting(), text(" has been, with progress or without, for ", waited_text(workers_.call_timeout()),
                                    " (communication.call_timeout) in "));
     if (now_ns >= wait.log.next_ns()) wait.log.look([this] { return waiting(); });
-    return std::min(timeout_ns_ - waited_ns, ends_ns_ - now_ns);
+    return std::min(timeout_ns_ - wait.waited_ns, ends_ns_ - now_ns);
 }
 
 /// Whether a worker has come to this operation, by what it has told this worker itself: the membership's knowledge is

@@ -82,6 +82,7 @@ class WorkerOperation {
     /// clock.
     struct Wait {
         uint64_t begin_ns = 0; // 0: not begun
+        uint64_t waited_ns = 0;
         uint64_t moved = 0;    // before it
         LongWait log;
     };

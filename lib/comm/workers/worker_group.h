@@ -121,10 +121,6 @@ class WorkerGroup {
     uint64_t enter();
     /// The number of the last operation that this worker has begun.
     uint64_t entered() const { return sequence_; }
-    /// Says that all workers have refused that operation. Until the next one, all of them are at the same place.
-    void note_refusal() { refused_ = sequence_.load(); }
-    void forget_refusal() { refused_ = 0; }
-    bool all_refused() const { return refused_ != 0 && refused_ == sequence_; }
     /// Waits until the membership knows why the job failed, for a few seconds at most. A closed link says that a peer
     /// is gone, but not why. The peer, or the news of its end, is just reaching the membership.
     void await_cause() const;
@@ -152,7 +148,6 @@ class WorkerGroup {
     const uint32_t self_;
     const JoinPlan two_by_two_, at_once_;
     std::atomic<uint64_t> sequence_{0};
-    std::atomic<uint64_t> refused_{0}; // the number of such an operation
     Scratch scratch_;
     std::unordered_map<uint64_t, std::vector<uint64_t>> remembered_pieces_;
     std::unordered_map<uint64_t, Told> remembered_tables_;

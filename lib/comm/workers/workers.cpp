@@ -102,7 +102,6 @@ void Workers::perform(const Call *const *calls, uint64_t timeout_ns) {
 
 void Workers::meet(const Call &call, uint64_t timeout_ns) {
     guarded([&] { WorkerOperation(group_, call, timeout_ns); });
-    if (call.refusal != nullptr) group_.note_refusal();
 }
 
 ToldLengths Workers::tell_lengths(const Call *const *calls, uint64_t timeout_ns) {

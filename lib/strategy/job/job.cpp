@@ -189,10 +189,6 @@ uint64_t Job::operations_entered() const {
     return workers_ ? workers_->group().entered() : 0;
 }
 
-void Job::forget_refusal() noexcept {
-    if (workers_) workers_->group().forget_refusal();
-}
-
 bool Job::all_refuse(const char *function, const Failure &failure) noexcept {
     if (!workers_ || group().failed()) return false;
     try {

@@ -208,8 +208,6 @@ class Job : public std::enable_shared_from_this<Job> {
     /// refused it: the job is then as if there had been no call. Otherwise the job has ended because of `failure`, or
     /// of another failure that came first. Needs the turn.
     bool all_refuse(const char *function, const Failure &failure) noexcept;
-    /// From now on the workers may come to different places.
-    void forget_refusal() noexcept;
     void abort() noexcept;
     /// Notified when all collectives have ended, and whenever something changes that is waited for outside of
     /// collectives.

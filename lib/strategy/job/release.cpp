@@ -16,15 +16,11 @@ void release_callback(Group &group, const char *operation, uint32_t replica, int
     }));
 }
 
-Failure with_place(const Failure &failure, const char *operation, uint32_t replica) noexcept {
-    Failure placed = failure;
-    if (placed.operation().empty()) std::move(placed).operation(operation);
-    if (placed.replica() == MDIST_NONE) std::move(placed).replica(replica);
-    return placed;
-}
-
 void release_failure(Group &group, const char *operation, uint32_t replica, const Failure &failure) noexcept {
-    group.release(with_place(failure, operation, replica));
+    Failure cause = failure;
+    if (cause.operation().empty()) std::move(cause).operation(operation);
+    if (cause.replica() == MDIST_NONE) std::move(cause).replica(replica);
+    group.release(cause);
 }
 
 void release_ended(Group &group, uint32_t replica) noexcept {

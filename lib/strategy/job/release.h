@@ -16,8 +16,6 @@ class Group;
 /// Reports the failure of a user's function, as CALLBACK with that sentence.
 void release_callback(Group &group, const char *operation, uint32_t replica, int64_t native,
                       FunctionRef<std::string()> sentence) noexcept;
-/// The failure with the operation and replica, if it has none.
-Failure with_place(const Failure &failure, const char *operation, uint32_t replica) noexcept;
 /// Reports a failure. Adds the operation and replica if it has none.
 void release_failure(Group &group, const char *operation, uint32_t replica, const Failure &failure) noexcept;
 /// Reports a step that ended its thread.

@@ -23,6 +23,7 @@ Call call_of(Talk talk) {
     call.kind = &calls::kServe;
     call.subject = static_cast<uint64_t>(talk);
     call.subject_text = kWords[call.subject - 1];
+    call.endless = talk != Talk::kResults; // a server waits for the client, whatever that does meanwhile
     return call;
 }
 

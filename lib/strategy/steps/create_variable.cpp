@@ -12,7 +12,6 @@ namespace mdist {
 std::shared_ptr<Variable> create_in_step(Replica &replica, const std::shared_ptr<VariableStore> &store,
                                          VariableSpec spec, const Tensor &initial, uint64_t timeout_ns) {
     spec.check();
-    store->require_free(spec.name);
     replica.await_turn("mdist_replica_variable_create");
     const std::string summary = spec.text();
     Call call;

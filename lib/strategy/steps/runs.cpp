@@ -53,7 +53,6 @@ void Runs::prepare(const std::vector<ValuePointer> &arguments) {
 
 Frame &Runs::begin(std::vector<ValuePointer> arguments, std::size_t result_count, uint64_t timeout_ns) {
     job_.require_open();
-    job_.forget_refusal();
     while (frames_.size() <= depth_) frames_.push_back(std::make_unique<Frame>(job_));
     Frame &frame = *frames_[depth_];
     frame.begin(std::move(arguments), result_count, timeout_ns);
