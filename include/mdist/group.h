@@ -67,7 +67,7 @@ extern "C" {
  * - MDIST_ERR_MISMATCH: two workers passed different lists; the message shows both
  * - MDIST_ERR_UNSUPPORTED: the strategy is `in_graph`
  *
- * With several workers, the first two end the job's collectives.
+ * With several workers, MISMATCH ends the job's collectives, and so does INVALID_ARGUMENT if not all workers get it.
  * @param replicas  replica ids in any order, copied; member i has position i
  * @param out       receives the group, which you own
  * @thread one at a time per strategy   @blocks for the other workers   @collective all workers

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call outside of steps that all workers refuse leaves the job as it was, whatever the function and the layout. If only
-// some refuse it, or it is one of a step, each of them gets its own error, and the job ends with that error's words on all others.
+// some refuse it, or it is one of a step, each of them gets its own error, and the job ends with that error's words on
+// all others.
 //
 // The model: after any number of refused calls, a sum is what it would be without them.
 #include "multi.h"
