@@ -143,13 +143,6 @@ static mdist_status_t step_merge_of_nothing(void *context, mdist_error_t **error
     return mdist_merge_call(context, NULL, NULL, NULL, 0, NULL, 0, NULL, error);
 }
 
-static mdist_status_t step_name_used_twice(void *context, mdist_error_t **error) {
-    float zero = 0;
-    const mdist_tensor_t initial = tensor_of(&zero, MDIST_FLOAT32, 1);
-    mdist_variable_t *again = NULL;
-    return mdist_replica_variable_create(context, "kept", &initial, &again, NULL, error);
-}
-
 static mdist_status_t step_loss_of_a_scalar(void *context, mdist_error_t **error) {
     float one = 1;
     uint64_t batch = 0;
@@ -166,7 +159,6 @@ static const Case in_step[] = {
     {"mdist_barrier", step_unknown_option, MDIST_ERR_INVALID_ARGUMENT},
     {"mdist_all_reduce_start", step_start_of_mean, MDIST_ERR_INVALID_ARGUMENT},
     {"mdist_merge_call", step_merge_of_nothing, MDIST_ERR_INVALID_ARGUMENT},
-    {"mdist_replica_variable_create", step_name_used_twice, MDIST_ERR_INVALID_ARGUMENT},
     {"mdist_average_loss", step_loss_of_a_scalar, MDIST_ERR_INVALID_ARGUMENT},
 };
 enum { IN_STEP = sizeof in_step / sizeof in_step[0] };
