@@ -59,7 +59,7 @@ exit 3"""
             self.assertNotRegex(result.stderr, rf"(?m)^ +{rank} .*(killed|exit code [1-9])")
 
     def test_workers_that_hear_it_end_together_and_well(self):
-        with Running(*JOB, "--grace", "1000", *scenario("all_end_when_one_is_asked")) as job:
+        with Running(*JOB, "--grace", "1000", "--env", "TEST_ALL_ASKED=1", *scenario("all_end_when_one_is_asked")) as job:
             job.lines(WORKERS)
             job.send(signal.SIGTERM)
             self.assertEqual(job.end(), 0, job.errors)
