@@ -203,6 +203,10 @@ MDIST_API mdist_status_t mdist_barrier(mdist_replica_t *replica, const mdist_cal
  * Reduces all local replicas' buffers in one call, outside of steps.
  *
  * It does what mdist_all_reduce does, for programs that alternate between running and reducing.
+ *
+ * Several workers: a call that this worker refuses returns when the others have come to it. If all refuse it, each gets
+ * its own error, and the job goes on. Otherwise the job ends, for the reason of the worker that refused. So it is with
+ * mdist_strategy_reduce, mdist_strategy_reduce_to, mdist_strategy_gather, mdist_variable_create and mdist_group_create.
  * @param inputs   buffer b of local replica r at [r * buffer_count + b]
  * @param outputs  likewise; may be @p inputs itself
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers

@@ -28,7 +28,7 @@ struct MembershipOptions {
     std::string job;                // name of the job; workers of another job are refused
     uint32_t restart = 0;           // how often the launcher has restarted the job; workers with a lower one are stale
     std::string secret;             // empty: none
-    std::string run;                // what tells runs of a job apart, one "NAME = value" per line (Resolved::run)
+    std::string run;                // what tells runs of a job apart, one "NAME = value" per line (cluster/run.h)
     uint32_t pid = 0;               // of this process, for messages
     uint32_t started_as = UINT32_MAX; // the rank that its launcher gave it, for messages; MDIST_NONE: none
     std::string agreement;          // must be the same text on all workers, one "key = value" per line

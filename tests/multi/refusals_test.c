@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call outside of steps that all workers refuse leaves the job as it was, whatever the function and the layout. If only
-// some refuse it, or it is one of a step, each of them gets its own error, and the job ends with that error's words on
-// all others.
+// A call outside of steps that all workers refuse leaves the job as it was, whatever the function and the layout. If
+// only some refuse it, or it is one of a step, each of them gets its own error, and the job ends with that error's
+// words on all others.
 //
 // The model: after any number of refused calls, a sum is what it would be without them.
 #include "multi.h"
@@ -213,7 +213,8 @@ static int32_t sum_step(mdist_replica_t *replica, void *user_data) {
 static mdist_status_t sum_outside(Job *job, mdist_error_t **error) {
     mdist_value_t *out = NULL;
     mdist_tensor_t tensor;
-    const mdist_status_t status = mdist_strategy_reduce(job->strategy, MDIST_SUM, job->whole, NULL, 0, &out, NULL, error);
+    const mdist_status_t status =
+        mdist_strategy_reduce(job->strategy, MDIST_SUM, job->whole, NULL, 0, &out, NULL, error);
     if (status != MDIST_OK) return status;
     REQUIRE(mdist_value_tensor(out, 0, &tensor, NULL) == MDIST_OK);
     REQUIRE(*(const int32_t *)tensor.data == 3 * (int32_t)mdist_strategy_replica_count(job->strategy));

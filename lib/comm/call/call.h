@@ -58,7 +58,7 @@ struct Call {
     int32_t how = 0;
     /// Why this worker does not make the call that it stands for: the call is a refusal.
     const Failure *refusal = nullptr;
-    /// No limit for the whole of it: others may come as late as they like.
+    /// communication.call_timeout is not for it.
     bool endless = false;
     /// In a group of replicas: their ids, by position. nullptr: all replicas of the job meet, and id and position are
     /// the same.

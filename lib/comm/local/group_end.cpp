@@ -226,8 +226,10 @@ Failure Group::late(uint32_t party, const Call &call, uint64_t waited_ns) const 
     for (uint32_t other = parties_; other-- > 0;)
         if (entered(other) < entered(party)) first = id(other);
     const WaitText wait = waiting(party, call);
+    const bool by_key = waited_ns >= call_timeout();
     return Failure(MDIST_ERR_TIMEOUT,
-                   text(wait.who, " waited ", waited_text(waited_ns), " in ", wait.where, " for ", wait.whom))
+                   text(wait.who, " waited ", waited_text(waited_ns), by_key ? " (communication.call_timeout)" : "",
+                        " in ", wait.where, " for ", wait.whom))
         .operation(call.kind->name())
         .replica(first);
 }

@@ -301,8 +301,10 @@ void Mail::fail_late(const Post &post) noexcept {
 Failure Mail::late(const Post &post) const {
     const uint32_t worker = spans_.worker_of(post.other());
     const uint64_t waited_ns = monotonic_clock().now_ns() - post.posted_ns;
-    return Failure(MDIST_ERR_TIMEOUT, text("replica ", post.self(), " waited ", waited_text(waited_ns), " in ",
-                                           post.text(), ": ", chain(post)))
+    const bool by_key = waited_ns >= group_.call_timeout();
+    return Failure(MDIST_ERR_TIMEOUT,
+                   text("replica ", post.self(), " waited ", waited_text(waited_ns),
+                        by_key ? " (communication.call_timeout)" : "", " in ", post.text(), ": ", chain(post)))
         .operation(post.function())
         .replica(post.other())
         .worker(workers_ != nullptr && worker != self_ ? worker : MDIST_NONE);

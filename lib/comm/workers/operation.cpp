@@ -92,8 +92,8 @@ void WorkerOperation::attempt(FunctionRef<void()> body) {
     }
 }
 
-/// Waits until the worker that has refused its call has told why, for a few seconds at most. It finds out that others call
-/// from what this worker sends them, so that must still go out.
+/// Waits until the worker that has refused its call has told why, for a few seconds at most. It finds out that others
+/// call from what this worker sends them, so that must still go out.
 void WorkerOperation::await_refusal() {
     constexpr uint64_t kGraceNs = 5'000'000'000, kSliceNs = 20'000'000;
     const uint64_t end_ns = monotonic_clock().now_ns() + kGraceNs;

@@ -83,7 +83,7 @@ class WorkerOperation {
     struct Wait {
         uint64_t begin_ns = 0; // 0: not begun
         uint64_t waited_ns = 0;
-        uint64_t moved = 0;    // before it
+        uint64_t moved = 0; // before it
         LongWait log;
     };
 
@@ -101,7 +101,7 @@ class WorkerOperation {
 
     WorkerGroup &workers_;
     const uint64_t timeout_ns_;
-    const uint64_t ends_ns_; // by communication.call_timeout
+    const uint64_t ends_ns_;       // by communication.call_timeout
     const Failure *const refusal_; // Call::refusal
     const OperationHeader header_;
     // How this worker tells the others what it calls: at most one of them. None is set if memory is shared.

@@ -20,7 +20,6 @@
 #include "util/clock.h"
 #include "util/event_count.h"
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -39,8 +38,8 @@ struct WorkerLinks {
     /// Memory that other workers can read without a copy; nullptr if there is none.
     std::shared_ptr<MemorySource> memory;
     uint64_t call_timeout_ns = kNoDeadline; // communication.call_timeout
-    std::string chosen;         // for messages: the links in use, with which workers, and why
-    std::unique_ptr<Link> mail; // for the messages of replicas (mail/)
+    std::string chosen;                     // for messages: the links in use, with which workers, and why
+    std::unique_ptr<Link> mail;             // for the messages of replicas (mail/)
 };
 
 /// One blob of bytes per worker, by worker.
@@ -119,7 +118,7 @@ class WorkerGroup {
 
     /// Begins an operation and returns its number. Throws why the job has failed.
     uint64_t enter();
-    /// The number of the last operation that this worker has begun.
+    /// The number of the last operation that this worker has begun. Only for the thread that may begin the next one.
     uint64_t entered() const { return sequence_; }
     /// Waits until the membership knows why the job failed, for a few seconds at most. A closed link says that a peer
     /// is gone, but not why. The peer, or the news of its end, is just reaching the membership.
@@ -147,7 +146,7 @@ class WorkerGroup {
     const reduce::Cut cut_;
     const uint32_t self_;
     const JoinPlan two_by_two_, at_once_;
-    std::atomic<uint64_t> sequence_{0};
+    uint64_t sequence_ = 0;
     Scratch scratch_;
     std::unordered_map<uint64_t, std::vector<uint64_t>> remembered_pieces_;
     std::unordered_map<uint64_t, Told> remembered_tables_;

@@ -202,11 +202,12 @@ class Job : public std::enable_shared_from_this<Job> {
     /// Ends the job's collectives on all workers, if there are other workers and the collectives have not ended
     /// already. `function` is the public function that failed.
     void fail_workers(const char *function, const Failure &failure) noexcept;
-    /// How many operations this worker has entered with the others.
+    /// How many operations this worker has entered with the others. Needs the turn.
     uint64_t operations_entered() const;
     /// Meets the other workers in place of a call of `function` that this worker has refused. Returns whether all have
     /// refused it: the job is then as if there had been no call. Otherwise the job has ended because of `failure`, or
-    /// of another failure that came first. Needs the turn.
+    /// of another failure that came first. Waits for the others as long as `communication.timeout` says, since the call's
+    /// own limit may be what is wrong. Needs the turn.
     bool all_refuse(const char *function, const Failure &failure) noexcept;
     void abort() noexcept;
     /// Notified when all collectives have ended, and whenever something changes that is waited for outside of
