@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the constants of the simulated job (tests/sim/costs/model.h) on this machine, in nanoseconds:
 //     costs_bench
-// Each is the median of kRounds. Two threads, pinned to two processors, stand for two workers. Their connection is TCP over
-// loopback, so what the system does for a network's driver is not in it.
+// Each is the median of kRounds. Two threads, pinned to two processors, stand for two workers. Their connection is TCP
+// over loopback, so what the system does for a network's driver is not in it.
 #include "reduce/float_environment.h"
 #include "reduce/partials.h"
 #include "util/clock.h"
@@ -117,12 +117,14 @@ double half_trip(bool sleeps) {
     std::thread other([sleeps, b = b] {
         pin(1);
         char data[kSmall];
-        for (int i = 0; i < kTrips; ++i) await(b, sleeps), receive_all(b, data, sizeof data), send_all(b, data, sizeof data);
+        for (int i = 0; i < kTrips; ++i)
+            await(b, sleeps), receive_all(b, data, sizeof data), send_all(b, data, sizeof data);
     });
     pin(0);
     char data[kSmall] = {};
     const double begin = now_ns();
-    for (int i = 0; i < kTrips; ++i) send_all(a, data, sizeof data), await(a, sleeps), receive_all(a, data, sizeof data);
+    for (int i = 0; i < kTrips; ++i)
+        send_all(a, data, sizeof data), await(a, sleeps), receive_all(a, data, sizeof data);
     const double time = now_ns() - begin;
     other.join();
     close(a), close(b);

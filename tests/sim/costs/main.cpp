@@ -2,14 +2,19 @@
 // costs: tells how long each way of a collective takes in a simulated job, as lines of a table:
 // network, hosts, workers of a host, pattern, bytes, way, microseconds, messages.
 //
-// usage: costs [--hosts N]... [--per-host N]... [--bytes N]... [--pattern NAME] [--cores N | --shared-cores N] [--wire NAME:LATENCY_US:GBIT]...
-//        costs [--set NAME=NS]...   another value for a constant of model.h
-#include <charconv>
+// usage: costs [OPTION VALUE]...
+//   --hosts N, --per-host N, --bytes N      simulate these; may be given again
+//   --wire NAME:LATENCY_US:GBIT             likewise
+//   --pattern NAME                          only this one
+//   --cores N, --shared-cores N             of each host (one for each worker); of all hosts together
+//   --set NAME=NS                           another value for a constant of model.h
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
+#include <functional>
 #include <map>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -31,31 +36,41 @@ struct Asked {
 
 Wire wire_of(const std::string &text) {
     const std::size_t first = text.find(':'), second = text.find(':', first + 1);
-    return {text.substr(0, first), std::atof(text.c_str() + first + 1) * 1000, 8 / std::atof(text.c_str() + second + 1)};
+    return {text.substr(0, first), std::atof(text.c_str() + first + 1) * 1000,
+            8 / std::atof(text.c_str() + second + 1)};
 }
 
 void set_constant(Machine &machine, const std::string &text) {
     const std::map<std::string, double *> constants = {
-        {"wake", &machine.wake_ns},           {"turn", &machine.turn_ns},           {"switch", &machine.switch_ns},
-        {"message", &machine.message_ns},     {"byte", &machine.byte_ns},
-        {"near_message", &machine.near_message_ns}, {"near_byte", &machine.near_byte_ns},
-        {"near_latency", &machine.near_latency_ns}, {"sum_byte", &machine.sum_byte_ns}};
+        {"wake", &machine.wake_ns},           {"turn", &machine.turn_ns},
+        {"switch", &machine.switch_ns},       {"message", &machine.message_ns},
+        {"byte", &machine.byte_ns},           {"near_message", &machine.near_message_ns},
+        {"near_byte", &machine.near_byte_ns}, {"near_latency", &machine.near_latency_ns},
+        {"sum_byte", &machine.sum_byte_ns}};
     const std::size_t equals = text.find('=');
-    *constants.at(text.substr(0, equals)) = std::atof(text.c_str() + equals + 1);
+    const auto constant = constants.find(text.substr(0, equals));
+    if (constant == constants.end()) throw std::invalid_argument(text + " names no constant of model.h");
+    *constant->second = std::atof(text.c_str() + equals + 1);
 }
 
 Asked read(int count, char **arguments) {
     Asked asked;
-    for (int i = 1; i + 1 < count; i += 2) {
-        const std::string name = arguments[i], value = arguments[i + 1];
-        if (name == "--hosts") asked.hosts.push_back(static_cast<uint32_t>(std::stoul(value)));
-        if (name == "--per-host") asked.per_host.push_back(static_cast<uint32_t>(std::stoul(value)));
-        if (name == "--bytes") asked.bytes.push_back(std::stoul(value));
-        if (name == "--pattern") asked.pattern = value;
-        if (name == "--cores") asked.cores = static_cast<uint32_t>(std::stoul(value));
-        if (name == "--shared-cores") asked.cores = asked.shared = static_cast<uint32_t>(std::stoul(value));
-        if (name == "--wire") asked.wires.push_back(wire_of(value));
-        if (name == "--set") set_constant(asked.machine, value);
+    const auto number = [](const std::string &text) { return static_cast<uint32_t>(std::stoul(text)); };
+    const std::map<std::string, std::function<void(const std::string &)>> options = {
+        {"--hosts", [&](const std::string &value) { asked.hosts.push_back(number(value)); }},
+        {"--per-host", [&](const std::string &value) { asked.per_host.push_back(number(value)); }},
+        {"--bytes", [&](const std::string &value) { asked.bytes.push_back(std::stoul(value)); }},
+        {"--pattern", [&](const std::string &value) { asked.pattern = value; }},
+        {"--cores", [&](const std::string &value) { asked.cores = number(value); }},
+        {"--shared-cores", [&](const std::string &value) { asked.cores = asked.shared = number(value); }},
+        {"--wire", [&](const std::string &value) { asked.wires.push_back(wire_of(value)); }},
+        {"--set", [&](const std::string &value) { set_constant(asked.machine, value); }},
+    };
+    for (int i = 1; i < count; i += 2) {
+        const auto option = options.find(arguments[i]);
+        if (option == options.end() || i + 1 == count)
+            throw std::invalid_argument(std::string(arguments[i]) + " is no option, or has no value");
+        option->second(arguments[i + 1]);
     }
     if (asked.wires.empty()) asked.wires = {{"1G", 50000, 8}, {"25G", 15000, 0.32}, {"200G", 2000, 0.04}};
     if (asked.hosts.empty()) asked.hosts = {2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024};

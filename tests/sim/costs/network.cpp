@@ -35,7 +35,8 @@ class Network::End final : public Link {
 
 Network::Network(const Machine &machine, const Wire &wire, const Layout &layout, std::size_t read)
     : machine_(machine), wire_(wire), layout_(layout), read_(read), workers_(layout.workers()), hosts_(layout.hosts) {
-    for (uint32_t worker = 0; worker < layout.workers(); ++worker) ends_.push_back(std::make_unique<End>(*this, worker));
+    for (uint32_t worker = 0; worker < layout.workers(); ++worker)
+        ends_.push_back(std::make_unique<End>(*this, worker));
     for (Host &host : hosts_) host.cores.resize(layout.cores != 0 ? layout.cores : layout.per_host);
 }
 
@@ -105,7 +106,8 @@ void Network::take_turn(uint32_t worker) {
 
 void Network::send(uint32_t from, uint32_t to, uint64_t tag, const void *data, std::size_t bytes, Pending &pending) {
     const auto message = std::make_shared<Message>(Message{from, to, tag, bytes, bytes, {}, nullptr});
-    if (bytes <= read_) message->content.assign(static_cast<const char *>(data), static_cast<const char *>(data) + bytes);
+    if (bytes <= read_)
+        message->content.assign(static_cast<const char *>(data), static_cast<const char *>(data) + bytes);
     ++messages_;
     const uint32_t host = host_of(from);
     const double size = static_cast<double>(bytes);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network: the links of a job in virtual time. It charges what each message costs the threads, the ports of the hosts and
-// the wires (model.h). Workers of one host use shared memory. Only messages of up to
-// `read` bytes have content.
+// Network: the links of a job in virtual time. It charges what each message costs the threads, the ports of the hosts
+// and the wires (model.h). Workers of one host use shared memory. Only messages of up to `read` bytes have content.
 //
 // A worker runs in turns. A turn begins when a core of its host is free, does all that it can do, and takes as long as
 // what it was charged for. Between turns the worker sleeps until something comes.
@@ -55,16 +54,16 @@ class Network {
         std::size_t bytes;
         Pending *pending;
     };
-    struct Way { // from one worker to another
+    struct Way {                                     // from one worker to another
         std::deque<std::shared_ptr<Message>> posted; // to the port, in order
         std::deque<std::shared_ptr<Message>> come;
         std::deque<Receive> receives;
     };
     struct Worker {
         bool done = false;
-        bool planned = false;            // a turn is planned
+        bool planned = false; // a turn is planned
         double busy_until = 0;
-        std::vector<uint64_t> news;      // ways on which something may be taken
+        std::vector<uint64_t> news; // ways on which something may be taken
         std::vector<Pending *> sent;
     };
     struct Host {
@@ -81,9 +80,7 @@ class Network {
         double at;
         uint64_t number;
         std::function<void()> happen;
-        bool operator<(const Event &other) const {
-            return at != other.at ? at > other.at : number > other.number;
-        }
+        bool operator<(const Event &other) const { return at != other.at ? at > other.at : number > other.number; }
     };
 
     uint64_t key(uint32_t from, uint32_t to) const { return uint64_t{from} * layout_.workers() + to; }

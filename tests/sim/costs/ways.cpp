@@ -99,8 +99,8 @@ class JobOfWorkers : public Job {
         operator_.element_bytes = element_bytes();
         operator_.combine = count_sum;
         operator_.user_data = &summed_;
-        buffer_ = {memory_.begin(), std::max<uint64_t>(bytes_ / element_bytes(), 1),
-                   operator_dtype(element_bytes()), 0};
+        buffer_ = {memory_.begin(), std::max<uint64_t>(bytes_ / element_bytes(), 1), operator_dtype(element_bytes()),
+                   0};
         call_.kind = &calls::kAllReduce;
         call_.op = kOperator;
         call_.by = &operator_;
@@ -149,10 +149,9 @@ class JobOfWorkers : public Job {
                 mine.payload_bytes = static_cast<uint32_t>(table);
                 return std::make_unique<SmallExchange>(link, mine, memory_.begin());
             }
-            return std::make_unique<RelayedExchange>(link, header(), two_by_two_,
-                                                     SmallExchange::Bytes{memory_.begin(), table},
-                                                     table != 0 ? RelayedExchange::kEveryone : RelayedExchange::kNobody,
-                                                     scratch(worker));
+            return std::make_unique<RelayedExchange>(
+                link, header(), two_by_two_, SmallExchange::Bytes{memory_.begin(), table},
+                table != 0 ? RelayedExchange::kEveryone : RelayedExchange::kNobody, scratch(worker));
         };
     }
 
@@ -184,9 +183,9 @@ class RelayedJob : public JobOfWorkers {
 constexpr uint64_t kTag = uint64_t{1} << 32;
 
 /// Defines a way by the steps of one worker.
-#define MDIST_WAY(Name, Base, ...)                                                                           \
-    class Name final : public Base {                                                                         \
-        using Base::Base;                                                                                    \
+#define MDIST_WAY(Name, Base, ...)                                                                            \
+    class Name final : public Base {                                                                          \
+        using Base::Base;                                                                                     \
         std::vector<Sequence::Begin> steps(Link &link, [[maybe_unused]] uint32_t worker) override __VA_ARGS__ \
     }
 
@@ -205,9 +204,8 @@ MDIST_WAY(SumAtOnce, JobOfWorkers, {
 });
 
 MDIST_WAY(SumBySegments, JobOfWorkers, {
-    return {tell(link, worker, 0), [&link, worker, this] {
-                return std::make_unique<AllReduce>(link, kTag, rows(worker)[0], shared());
-            }};
+    return {tell(link, worker, 0),
+            [&link, worker, this] { return std::make_unique<AllReduce>(link, kTag, rows(worker)[0], shared()); }};
 });
 
 MDIST_WAY(SumAlongRails, JobOfWorkers, {
@@ -224,25 +222,30 @@ MDIST_WAY(ScatterBySegments, JobOfWorkers, {
             }};
 });
 
-class ScatterByHalving final : public JobOfWorkers {
+/// What begins by halving. The tables are those of an earlier call.
+class HalvingJob : public JobOfWorkers {
   public:
-    ScatterByHalving(const Task &task, const std::function<void(double)> &summed)
+    HalvingJob(const Task &task, const std::function<void(double)> &summed)
         : JobOfWorkers(task, summed), tables_(workers_, std::vector<char>(kTable)) {}
 
-  private:
-    std::vector<Sequence::Begin> steps(Link &link, uint32_t worker) override {
-        return {[&link, worker, this] {
+  protected:
+    Sequence::Begin halve(Link &link, uint32_t worker) {
+        return [&link, worker, this] {
             return std::make_unique<HalvingSum>(link, header(), two_by_two(), scattered_rows(worker), tables_,
                                                 tables_[worker], shared());
-        }};
+        };
     }
+
+  private:
     const HalvingSum::Tables tables_;
 };
 
+MDIST_WAY(ScatterByHalving, HalvingJob, { return {halve(link, worker)}; });
+
 // --- not in the library yet
 
-/// The second half of an all-reduce by halving: each worker has one part of the result, and in the end all have all. In each
-/// round a worker and the one that differs from it in one bit give each other what they have.
+/// The second half of an all-reduce by halving: each worker has one part of the result, and in the end all have all. In
+/// each round a worker and the one that differs from it in one bit give each other what they have.
 class Doubling final : public Schedule {
   public:
     /// For a power of two of workers, each of which has `bytes`.
@@ -274,27 +277,15 @@ class Doubling final : public Schedule {
     Pending pending_;
 };
 
-class SumByHalving final : public JobOfWorkers {
-  public:
-    SumByHalving(const Task &task, const std::function<void(double)> &summed)
-        : JobOfWorkers(task, summed), tables_(workers_, std::vector<char>(kTable)) {}
-
-  private:
-    std::vector<Sequence::Begin> steps(Link &link, uint32_t worker) override {
-        return {[&link, worker, this] {
-                    return std::make_unique<HalvingSum>(link, header(), two_by_two(), scattered_rows(worker), tables_,
-                                                        tables_[worker], shared());
-                },
-                [&link, this] { return std::make_unique<Doubling>(link, kTag, memory_.begin(), own_bytes()); }};
-    }
-    const HalvingSum::Tables tables_;
-};
+MDIST_WAY(SumByHalving, HalvingJob, {
+    return {halve(link, worker),
+            [&link, this] { return std::make_unique<Doubling>(link, kTag, memory_.begin(), own_bytes()); }};
+});
 
 // --- barrier
 
-MDIST_WAY(MeetDirectly, JobOfWorkers, {
-    return {[&link, this] { return std::make_unique<SmallExchange>(link, header(), nullptr); }};
-});
+MDIST_WAY(MeetDirectly, JobOfWorkers,
+          { return {[&link, this] { return std::make_unique<SmallExchange>(link, header(), nullptr); }}; });
 
 MDIST_WAY(MeetByRelays, JobOfWorkers, {
     return {[&link, worker, this] {
@@ -321,10 +312,10 @@ MDIST_WAY(GiveWithHeaders, RelayedJob, {
 });
 
 MDIST_WAY(GiveInChunks, JobOfWorkers, {
-    return {tell(link, worker, 0), [&link, this] {
-                return std::make_unique<Broadcast>(link, kTag, 0,
-                                                   std::vector<Broadcast::Range>{{memory_.begin(), bytes_}});
-            }};
+    return {
+        tell(link, worker, 0), [&link, this] {
+            return std::make_unique<Broadcast>(link, kTag, 0, std::vector<Broadcast::Range>{{memory_.begin(), bytes_}});
+        }};
 });
 
 // --- all-gather

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways in which workers can perform a collective: the library's own schedules, and the exchange of headers that some
-// of them need before. Lengths are real, data is not: all workers read and write the same memory.
+// The ways in which workers can perform a collective: the library's own schedules, and the exchange of headers that
+// some of them need before. Lengths are real, data is not: all workers read and write the same memory.
 #pragma once
 
 #include "comm/schedules/schedule.h"
