@@ -266,6 +266,7 @@ static void compressed_files_cut_off_or_changed_are_corrupt(void **state) {
     ends(lines(file(write_text("text.z", "no such thing")), &options), MDIST_ERR_DATA_LOSS, "/text.z", "ZLIB");
     text = records_of(greek, 3);
     const char *path = write_out("records.gz", packed(text.data, text.length, 31));
+    free(text.data);
     ends(tfrecords(file(path), NULL), MDIST_ERR_DATA_LOSS, "/records.gz", "compression to MDIST_COMPRESSION_GZIP");
     text = packed("one\n", 4, 15);
     put(&text, "more");
