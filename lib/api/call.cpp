@@ -14,24 +14,11 @@
 namespace mdist {
 namespace {
 
-struct CallForm {
-    CallKind function;
-    bool reduces;
-};
-
-constexpr CallForm kForms[] = {
-    {nullptr, false},
-    {&calls::kAllReduce, true},
-    {&calls::kBroadcast, false},
-    {&calls::kAllGather, false},
-    {&calls::kReduceScatter, true},
-    {&calls::kAllToAll, false},
-    {&calls::kAllToAllParts, false},
-    {&calls::kReduceToRoot, true},
-    {&calls::kGatherToRoot, false},
-    {&calls::kScatter, false},
-    {&calls::kBarrier, false},
-};
+/// By mdist_call_kind_t.
+constexpr CallKind kForms[] = {
+    nullptr,           &calls::kAllReduce,     &calls::kBroadcast,    &calls::kAllGather,    &calls::kReduceScatter,
+    &calls::kAllToAll, &calls::kAllToAllParts, &calls::kReduceToRoot, &calls::kGatherToRoot, &calls::kScatter,
+    &calls::kBarrier};
 constexpr int32_t kLastForm = static_cast<int32_t>(std::size(kForms)) - 1;
 
 } // namespace
@@ -81,12 +68,8 @@ class PreparedCall {
         const Seat &seat = place_.seat;
         if (call_.kind == &calls::kAllReduce)
             all_reduce_packs(seat.executors, seat.party, call_, packing_, timeout_ns_);
-        else if (call_.kind == &calls::kReduceToRoot)
-            all_reduce(seat.executors, seat.party, call_, timeout_ns_);
-        else if (call_.kind == &calls::kBarrier)
-            barrier(seat.executors, seat.party, call_, timeout_ns_);
         else
-            exchange(seat.executors, seat.party, call_, timeout_ns_);
+            perform_collective(seat.executors, seat.party, call_, timeout_ns_);
         seat.operations.notice();
     }
 
@@ -97,36 +80,35 @@ class PreparedCall {
         if (from.kind < MDIST_CALL_ALL_REDUCE || from.kind > kLastForm)
             throw invalid(text("description.kind is ", from.kind, "; use MDIST_CALL_ALL_REDUCE (1) to "
                                                                   "MDIST_CALL_BARRIER (10)"));
-        const CallForm &form = kForms[from.kind];
-        call_.kind = form.function;
+        call_.kind = kForms[from.kind];
         call_.op = from.op;
         call_.root = from.root;
         call_.inputs = from.inputs;
-        call_.outputs = form.function == &calls::kBroadcast ? from.inputs : from.outputs;
+        call_.outputs = call_.kind == &calls::kBroadcast ? from.inputs : from.outputs;
         call_.buffer_count = from.buffer_count;
         call_.input_parts = from.input_parts;
         call_.output_parts = from.output_parts;
-        need_nothing_more(from, form);
+        need_nothing_more(from);
     }
 
     /// Refuses what this collective has no use for, rather than ignore it.
-    void need_nothing_more(const mdist_call_description_t &from, const CallForm &form) const {
-        const Pattern pattern = form.function->pattern();
-        if (!form.reduces) need_zero(static_cast<uint32_t>(from.op), "description.op of a call that does not reduce");
-        if (!has_root(pattern)) need_zero(from.root, "description.root of a call without root");
-        if (pattern == Pattern::kMeet) need_zero(from.buffer_count, "description.buffer_count of a barrier");
-        if (pattern != Pattern::kTransposeParts && (from.input_parts != nullptr || from.output_parts != nullptr))
-            throw invalid(text("description has parts, which ", form.function->name(), " does not take"));
+    void need_nothing_more(const mdist_call_description_t &from) const {
+        const PatternTraits &traits = call_.kind->traits();
+        if (!traits.sums) need_zero(static_cast<uint32_t>(from.op), "description.op of a call that does not reduce");
+        if (!traits.has_root) need_zero(from.root, "description.root of a call without root");
+        if (call_.kind == &calls::kBarrier) need_zero(from.buffer_count, "description.buffer_count of a barrier");
+        if (call_.kind != &calls::kAllToAllParts && (from.input_parts != nullptr || from.output_parts != nullptr))
+            throw invalid(text("description has parts, which ", call_.kind->name(), " does not take"));
     }
 
     void keep_arrays(bool is_root) {
-        const Pattern pattern = call_.kind->pattern();
-        if (pattern == Pattern::kMeet) {
+        const PatternTraits &traits = call_.kind->traits();
+        if (call_.kind == &calls::kBarrier) {
             call_.inputs = call_.outputs = nullptr;
             return;
         }
-        const bool scatters = pattern == Pattern::kFromRoot;
-        const bool one_sided = has_root(pattern) && pattern != Pattern::kBroadcast && !is_root;
+        const bool scatters = call_.kind == &calls::kScatter;
+        const bool one_sided = traits.has_root && !traits.broadcasts && !is_root;
         if (!one_sided || !scatters) need_array(call_.inputs, call_.buffer_count, "description.inputs");
         if (!one_sided || scatters) need_array(call_.outputs, call_.buffer_count, "description.outputs");
         buffers_.reserve(2 * call_.buffer_count + 1); // one more: NULL would mean a call of a kind without buffers
@@ -138,8 +120,8 @@ class PreparedCall {
                                           : own[b]);
             }
         call_.inputs = buffers_.data();
-        call_.outputs = pattern == Pattern::kBroadcast ? call_.inputs : buffers_.data() + call_.buffer_count;
-        if (pattern == Pattern::kTransposeParts) keep_parts();
+        call_.outputs = traits.broadcasts ? call_.inputs : buffers_.data() + call_.buffer_count;
+        if (call_.kind == &calls::kAllToAllParts) keep_parts();
     }
 
     void keep_parts() {

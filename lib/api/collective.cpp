@@ -16,25 +16,23 @@ using namespace mdist;
 
 namespace {
 
-using Collective = void (*)(Executors &, uint32_t, const Call &, uint64_t);
-
 /// Runs a collective in replica context: the part that all of them share.
-mdist_status_t collective(Collective run, const Call &call, mdist_replica_t *replica,
-                          const mdist_call_options_t *options, mdist_error_t **error) {
+mdist_status_t collective(const Call &call, mdist_replica_t *replica, const mdist_call_options_t *options,
+                          mdist_error_t **error) {
     return collective_guard(call.kind->name(), call, replica, options, error,
                             [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout) {
                                 place.await_turn(self, call.kind->name());
-                                run(place.seat.executors, place.seat.party, own, timeout);
+                                perform_collective(place.seat.executors, place.seat.party, own, timeout);
                                 place.seat.operations.notice();
                             });
 }
 
-mdist_status_t rooted(Collective run, const Call &call, mdist_replica_t *replica, const mdist_call_options_t *options,
+mdist_status_t rooted(const Call &call, mdist_replica_t *replica, const mdist_call_options_t *options,
                       mdist_error_t **error) {
     return rooted_guard(call.kind->name(), call, replica, options, error,
                         [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout) {
                             place.await_turn(self, call.kind->name());
-                            run(place.seat.executors, place.seat.party, own, timeout);
+                            perform_collective(place.seat.executors, place.seat.party, own, timeout);
                             place.seat.operations.notice();
                         });
 }
@@ -45,8 +43,8 @@ Target target_of(const Strategy &strategy, const char *destination) {
     return Target::on(strategy.place(strategy.device_index(destination)));
 }
 
-Asker asker_of(const Strategy &strategy, CallKind kind, const mdist_call_options_t *options) {
-    Asker asker(strategy, kind, timeout_of(options));
+Asker asker_of(const Strategy &strategy, const calls::ValueFunction &function, const mdist_call_options_t *options) {
+    Asker asker(strategy, function, timeout_of(options));
     asker.packing = packing_of(strategy, options);
     return asker;
 }
@@ -70,57 +68,54 @@ mdist_status_t mdist_all_reduce(mdist_replica_t *replica, mdist_reduce_op_t op, 
 
 mdist_status_t mdist_broadcast(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *buffers,
                                size_t buffer_count, const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective(exchange, broadcast_of(root, buffers, buffer_count), replica, options, error);
+    return collective(broadcast_of(root, buffers, buffer_count), replica, options, error);
 }
 
 mdist_status_t mdist_all_gather(mdist_replica_t *replica, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
                                 size_t buffer_count, const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective(exchange, call_of(&calls::kAllGather, 0, inputs, outputs, buffer_count), replica, options, error);
+    return collective(call_of(&calls::kAllGather, 0, inputs, outputs, buffer_count), replica, options, error);
 }
 
 mdist_status_t mdist_reduce_scatter(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
                                     const mdist_buffer_t *outputs, size_t buffer_count,
                                     const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective(exchange, call_of(&calls::kReduceScatter, op, inputs, outputs, buffer_count), replica, options,
-                      error);
+    return collective(call_of(&calls::kReduceScatter, op, inputs, outputs, buffer_count), replica, options, error);
 }
 
 mdist_status_t mdist_all_to_all(mdist_replica_t *replica, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
                                 size_t buffer_count, const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective(exchange, call_of(&calls::kAllToAll, 0, inputs, outputs, buffer_count), replica, options, error);
+    return collective(call_of(&calls::kAllToAll, 0, inputs, outputs, buffer_count), replica, options, error);
 }
 
 mdist_status_t mdist_all_to_all_parts(mdist_replica_t *replica, const mdist_buffer_t *inputs,
                                       const uint64_t *input_parts, const mdist_buffer_t *outputs,
                                       const uint64_t *output_parts, size_t buffer_count,
                                       const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective(exchange, parts_call_of(inputs, input_parts, outputs, output_parts, buffer_count), replica,
-                      options, error);
+    return collective(parts_call_of(inputs, input_parts, outputs, output_parts, buffer_count), replica, options, error);
 }
 
 mdist_status_t mdist_reduce_to_root(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
                                     const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t buffer_count,
                                     const mdist_call_options_t *options, mdist_error_t **error) {
-    return rooted(all_reduce, rooted_call_of(&calls::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica,
-                  options, error);
+    return rooted(rooted_call_of(&calls::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica, options,
+                  error);
 }
 
 mdist_status_t mdist_gather_to_root(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
                                     const mdist_buffer_t *outputs, size_t buffer_count,
                                     const mdist_call_options_t *options, mdist_error_t **error) {
-    return rooted(exchange, rooted_call_of(&calls::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica,
-                  options, error);
+    return rooted(rooted_call_of(&calls::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica, options,
+                  error);
 }
 
 mdist_status_t mdist_scatter(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
                              const mdist_buffer_t *outputs, size_t buffer_count, const mdist_call_options_t *options,
                              mdist_error_t **error) {
-    return rooted(exchange, rooted_call_of(&calls::kScatter, 0, root, inputs, outputs, buffer_count), replica, options,
-                  error);
+    return rooted(rooted_call_of(&calls::kScatter, 0, root, inputs, outputs, buffer_count), replica, options, error);
 }
 
 mdist_status_t mdist_barrier(mdist_replica_t *replica, const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective(barrier, call_of(&calls::kBarrier, 0, nullptr, nullptr, 0), replica, options, error);
+    return collective(call_of(&calls::kBarrier, 0, nullptr, nullptr, 0), replica, options, error);
 }
 
 mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
@@ -129,12 +124,11 @@ mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduc
     return shared_call_guard("mdist_strategy_all_reduce", strategy, "mdist_all_reduce", error, [&](Strategy &self) {
         need_array(inputs, buffer_count, "inputs");
         need_array(outputs, buffer_count, "outputs");
-        const Asker asker = asker_of(self, &calls::kStrategyAllReduce, options);
+        const Asker asker = asker_of(self, calls::kStrategyAllReduce, options);
         self.require_sound();
         const size_t all = is_operator(op) ? buffer_count * self.local_replica_count() : buffer_count;
-        with_operator(call_of(asker.kind, op, inputs, outputs, all), [&](const Call &call) {
-            all_reduce_local(self, asker, call, buffer_count);
-        });
+        with_operator(call_of(&calls::kStrategyAllReduce.sum, op, inputs, outputs, all),
+                      [&](const Call &call) { all_reduce_local(self, asker, call, buffer_count); });
     });
 }
 
@@ -148,7 +142,7 @@ mdist_status_t mdist_strategy_reduce(mdist_strategy_t *strategy, mdist_reduce_op
         if (axis_count > MDIST_MAX_RANK)
             throw invalid(text("axis_count is ", axis_count, "; a value has at most ", MDIST_MAX_RANK, " dimensions"));
         need(out, "out");
-        const Asker asker = asker_of(self, &calls::kReduce, options);
+        const Asker asker = asker_of(self, calls::kReduce, options);
         self.require_sound();
         const std::vector<int32_t> over(axes, axes + axis_count);
         *out =
@@ -163,7 +157,7 @@ mdist_status_t mdist_strategy_reduce_to(mdist_strategy_t *strategy, mdist_reduce
     return shared_call_guard(
         "mdist_strategy_reduce_to", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
             need_array(out, count, "out");
-            const Asker asker = asker_of(self, &calls::kReduceTo, options);
+            const Asker asker = asker_of(self, calls::kReduceTo, options);
             self.require_sound();
             const PinnedValues pinned(values, count, "values");
             others_wait = self.view().workers > 1 &&
@@ -193,7 +187,7 @@ mdist_status_t mdist_strategy_gather(mdist_strategy_t *strategy, const mdist_val
     return shared_call_guard("mdist_strategy_gather", strategy, "mdist_all_gather", error, [&](Strategy &self) {
         const auto pinned = pin(value);
         need(out, "out");
-        const Asker asker = asker_of(self, &calls::kGather, options);
+        const Asker asker = asker_of(self, calls::kGather, options);
         self.require_sound();
         *out = publish<mdist_value_t>(gather_value(self, asker, *pinned, axis));
     });

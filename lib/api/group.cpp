@@ -63,7 +63,7 @@ void GroupSeat::require_running(const Replica &replica) const {
 
 void GroupSeat::place(Call &call) const {
     call.ids = seat.ids;
-    if (!group || !has_root(call.kind->pattern())) return;
+    if (!group || !call.kind->traits().has_root) return;
     const uint32_t position = group->position_of(call.root);
     if (position == MDIST_NONE)
         throw invalid(text("root is replica ", call.root, ", which is not a member of ", group->name()));

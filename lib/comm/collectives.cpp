@@ -8,32 +8,22 @@
 
 namespace mdist {
 
-void all_reduce(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns) {
+void perform_collective(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns) {
     if (executors.gpus() != nullptr && executors.gpus()->holds(party, call))
         return perform_on_gpus(executors, party, call, timeout_ns);
     if (executors.workers() != nullptr) return perform_led(executors, party, call, timeout_ns);
     Group &group = executors.group();
-    if (StagedReduce::fits(group, call)) {
+    if (call.kind->pattern() == Pattern::kMeet) return group.meet(party, call, timeout_ns);
+    if (!sums_all(call)) {
+        Exchange part(group, party);
+        perform(group, party, call, timeout_ns, part);
+    } else if (StagedReduce::fits(group, call)) {
         StagedReduce part(group, party, call);
         perform(group, party, call, timeout_ns, part);
     } else {
         ChunkedReduce part(group, party, call);
         perform(group, party, call, timeout_ns, part);
     }
-}
-
-void exchange(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns) {
-    if (executors.gpus() != nullptr && executors.gpus()->holds(party, call))
-        return perform_on_gpus(executors, party, call, timeout_ns);
-    if (executors.workers() != nullptr) return perform_led(executors, party, call, timeout_ns);
-    Exchange part(executors.group(), party);
-    perform(executors.group(), party, call, timeout_ns, part);
-}
-
-void barrier(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns) {
-    if (executors.gpus() != nullptr) executors.gpus()->require_running(party);
-    if (executors.workers() != nullptr) return perform_led(executors, party, call, timeout_ns);
-    executors.group().meet(party, call, timeout_ns);
 }
 
 void perform_on_gpus(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns) {

@@ -15,12 +15,9 @@
 
 namespace mdist {
 
-/// Performs all_reduce or reduce_to_root.
-void all_reduce(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns);
-/// Performs broadcast, all_gather, reduce_scatter, all_to_all, gather_to_root or scatter, as the call says.
-void exchange(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns);
-void barrier(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns);
-/// Performs any of them, on buffers for which GpuGroup::holds() is true.
+/// Performs what the call's pattern says.
+void perform_collective(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns);
+/// The same, on buffers for which GpuGroup::holds() is true.
 void perform_on_gpus(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns);
 
 } // namespace mdist

@@ -64,12 +64,12 @@ void Operation::post() {
     if (executors_.workers() != nullptr || on_gpus()) {
         if (executors_.workers() != nullptr) executors_.workers()->start_thread();
         total_ = part_.emplace<LedCollective>(executors_, timeout_ns_).total();
-    } else if (pattern_of(call_) == Pattern::kReduce || pattern_of(call_) == Pattern::kReduceToRoot) {
+    } else if (sums_all(call_)) {
         if (StagedReduce::fits(group_, call_))
             part_.emplace<StagedReduce>(group_, party_, call_);
         else
             total_ = part_.emplace<ChunkedReduce>(group_, party_, call_).total();
-    } else if (pattern_of(call_) != Pattern::kMeet) {
+    } else if (call_.kind->pattern() != Pattern::kMeet) {
         total_ = part_.emplace<Exchange>(group_, party_).total();
     }
     arrival_ = group_.arrive_started(party_, call_);

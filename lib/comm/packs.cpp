@@ -106,7 +106,7 @@ void log_pack(const char *function, std::size_t index, std::size_t count, const 
 
 void all_reduce_packs(Executors &executors, uint32_t party, const Call &call, const Packing &packing,
                       uint64_t timeout_ns) {
-    if (packing.one_operation()) return all_reduce(executors, party, call, timeout_ns);
+    if (packing.one_operation()) return perform_collective(executors, party, call, timeout_ns);
     const std::vector<Pack> packs = packs_of(call.inputs, call.buffer_count, packing);
     for (std::size_t i = 0; i < packs.size(); ++i) {
         const std::vector<mdist_buffer_t> inputs = cut(call.inputs, packs[i]);
@@ -119,7 +119,7 @@ void all_reduce_packs(Executors &executors, uint32_t party, const Call &call, co
         part.inputs = inputs.data();
         part.outputs = outputs.data();
         part.buffer_count = inputs.size();
-        all_reduce(executors, party, part, timeout_ns);
+        perform_collective(executors, party, part, timeout_ns);
     }
 }
 

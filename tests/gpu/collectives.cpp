@@ -37,7 +37,7 @@ Told all_reduce_on(GpuParties &world, Executors &executors, const std::vector<vo
         call.inputs = &input;
         call.outputs = &output;
         call.buffer_count = 1;
-        all_reduce(executors, r, call, kTimeout_ns);
+        perform_collective(executors, r, call, kTimeout_ns);
         if (&executors == &world.executors) world.gpus[r]->finish();
     });
 }
@@ -115,7 +115,7 @@ void check_abort(Checks &checks) {
         call.op = MDIST_SUM;
         call.inputs = call.outputs = &buffer;
         call.buffer_count = 1;
-        all_reduce(world.executors, 0, call, 200'000'000);
+        perform_collective(world.executors, 0, call, 200'000'000);
         while (!world.group.failed() && seconds_since(begin) < 30) std::this_thread::yield();
         if (!world.group.failed())
             wrong = "nobody noticed that the time was up";

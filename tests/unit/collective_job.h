@@ -32,7 +32,7 @@ class CollectiveJob {
             Call &call = calls_[replica];
             call.kind = &function;
             call.op = reduces() ? op_ : 0;
-            call.root = has_root(function.pattern()) ? root_ : 0;
+            call.root = function.traits().has_root ? root_ : 0;
             call.inputs = inputs_[replica].data();
             call.outputs = outputs_[replica].data();
             call.buffer_count = dtypes_.size();
@@ -102,7 +102,7 @@ class CollectiveJob {
         uint64_t sum = 0;
         std::vector<uint64_t> pieces(replicas_, common);
         if (has_matrix()) add_matrix(random, longest);
-        if (has_parts(function_.pattern()))
+        if (function_.traits().tells_lengths)
             for (uint64_t &piece : pieces) sum += piece = random() % 4 == 0 ? 0 : random() % (longest + 1);
         inputs_.resize(replicas_);
         outputs_.resize(replicas_);

@@ -56,7 +56,7 @@ void what_is_no_frame_is_known_at_once(void **) {
     assert_int_equal(fault_of(good, &taken), FrameReader::Fault::kLength);
     assert_int_equal(taken, kFrameHeaderBytes); // nothing of what it claimed was waited for
     std::string version = good;
-    version[4] = 7;
+    version[kVersionAt] = static_cast<char>(kProtocolVersion + 1);
     assert_int_equal(fault_of(version, &taken), FrameReader::Fault::kVersion);
     for (const std::size_t place : {0, 1, 2, 3, 5, 6, 7, 12, 15}) {
         std::string wrong = good;

@@ -109,7 +109,24 @@ void each_side_names_the_others_function(void **) {
                         "workers disagree: worker 0 is in operation 4, mdist_checkpoint_save(), "
                         "worker 3 in operation 4, mdist_checkpoint_restore()");
     assert_ptr_equal(CallFunction::find(calls::kScatter.hash()), &calls::kScatter);
+    assert_ptr_equal(CallFunction::find(calls::kAssign.hash()), &calls::kAssign);
+    assert_ptr_equal(CallFunction::find(calls::kAssignFirst.hash()), &calls::kAssignFirst);
     assert_null(CallFunction::find(0));
+}
+
+/// A function may sum in one call and not in another.
+void calls_of_one_name_and_two_patterns_differ(void **) {
+    float x[4] = {};
+    const mdist_buffer_t buffer = {x, 4, MDIST_FLOAT32, 0};
+    Call sum = all_reduce(&buffer, 1), first = sum;
+    sum.kind = &calls::kAssign;
+    first.kind = &calls::kAssignFirst;
+    first.op = 0;
+    assert_false(same_call(sum, first));
+    assert_string_equal(
+        difference(OperationHeader::of(sum, 4, 0), OperationHeader::of(first, 4, 0)).c_str(),
+        "workers disagree: worker 0 is in operation 4, mdist_replica_assign(SUM, 1 buffer: float32 x 4), "
+        "worker 3 in operation 4, mdist_replica_assign(1 buffer: float32 x 4)");
 }
 
 /// As others compute it: Fowler, Noll and Vo's own examples.
@@ -120,6 +137,7 @@ void names_are_hashed_as_everywhere(void **) {
     assert_true(fnv1a("foobar") == 0x85944171f73967e8);
     assert_true(fnv1a("chongo was here!\n") == 0x46810940eff5f915);
     assert_true(calls::kBarrier.hash() == fnv1a("mdist_barrier"));
+    assert_true(calls::kAllReduce.hash() == (fnv1a("mdist_all_reduce") ^ uint64_t{1} << 32));
 }
 
 /// As docs/architecture.md says; the number is from another program that does the same.
@@ -139,7 +157,6 @@ void a_header_has_its_bytes_in_their_places(void **) {
     header.payload_bytes = 0x05050505;
     header.root = 0x06060606;
     header.buffer_count = 0x07070707;
-    header.pattern = 8;
     header.op = 9;
     header.dtype = 0x0a;
     header.on_gpus = 1;
@@ -148,8 +165,9 @@ void a_header_has_its_bytes_in_their_places(void **) {
     std::string expected;
     for (const char *byte : {"\1", "\2", "\3", "\4"}) expected.append(8, *byte);
     for (const char *byte : {"\5", "\6", "\7"}) expected.append(4, *byte);
-    expected += "\x98\x8a\x0c\x0b"
-                "abcdefghijklmnop";
+    expected +=
+        "\x09\x8a\x0c\x0b"
+        "abcdefghijklmnop";
     assert_memory_equal(&header, expected.data(), 64);
 }
 
@@ -159,14 +177,13 @@ void what_no_worker_would_send_is_data_loss(void **) {
     OperationHeader theirs;
     std::memset(static_cast<void *>(&theirs), 0xff, sizeof theirs);
     assert_non_null(strstr(theirs.text().c_str(), "?("));
-    OperationHeader zeros, dtype = mine, function = mine, bit = mine, pattern = mine, op = mine;
+    OperationHeader zeros, dtype = mine, function = mine, bit = mine, op = mine;
     std::memset(static_cast<void *>(&zeros), 0, sizeof zeros);
     dtype.dtype = 99;
     function.function = 0;
     bit.function ^= 1;
-    pattern.pattern = static_cast<uint8_t>(kLastPattern) + 1;
     op.op = kLastOp + 1;
-    for (const OperationHeader &bad : {theirs, zeros, dtype, function, bit, pattern, op}) {
+    for (const OperationHeader &bad : {theirs, zeros, dtype, function, bit, op}) {
         try {
             check_same(mine, 0, bad, 3);
             assert_false(true);
@@ -185,6 +202,7 @@ SUBJECT(operation_header) {
         cmocka_unit_test(every_difference_is_a_mismatch_told_in_words),
         cmocka_unit_test(what_may_differ_between_workers_is_not_compared),
         cmocka_unit_test(each_side_names_the_others_function),
+        cmocka_unit_test(calls_of_one_name_and_two_patterns_differ),
         cmocka_unit_test(names_are_hashed_as_everywhere),
         cmocka_unit_test(calls_are_hashed_as_specified),
         cmocka_unit_test(a_header_has_its_bytes_in_their_places),

@@ -30,7 +30,7 @@ std::string buffer_text(const mdist_buffer_t &buffer) {
 std::size_t different_buffer(const Call &a, const Call &b) {
     for (std::size_t i = 0; i < a.buffer_count; ++i) {
         if (a.inputs[i].dtype != b.inputs[i].dtype || a.inputs[i].reserved != b.inputs[i].reserved) return i;
-        if (input_lengths_agree(a.kind->pattern()) && a.inputs[i].elements != b.inputs[i].elements) return i;
+        if (a.kind->traits().inputs_agree() && a.inputs[i].elements != b.inputs[i].elements) return i;
     }
     return a.buffer_count;
 }
@@ -44,7 +44,7 @@ const char *op_name(int32_t op) {
 std::string call_text(const Call &call) {
     std::string out = text(call.kind->name(), "(");
     if (call.op != 0) out += text(op_name(call.op), ", ");
-    if (has_root(call.kind->pattern())) out += text("root ", call.id_of(call.root), ", ");
+    if (call.kind->traits().has_root) out += text("root ", call.id_of(call.root), ", ");
     out += call.subject_text;
     if (call.inputs != nullptr)
         out += text(call.buffer_count, call.buffer_count == 1 ? " buffer" : " buffers", place_text(call));
@@ -84,14 +84,14 @@ uint64_t fingerprint(const Call &call) {
         hash = (hash ^ word) * 0x9e3779b97f4a7c15; // an odd number with bits all over: 2^64 by the golden ratio
         hash ^= hash >> 32;
     };
-    mix(call.kind->hash() ^ static_cast<uint64_t>(call.kind->pattern()) << 32 ^ static_cast<uint32_t>(call.op));
+    mix(call.kind->hash() ^ static_cast<uint32_t>(call.op));
     mix(static_cast<uint64_t>(call.root) << 32 | (call.inputs != nullptr));
     mix(call.buffer_count);
     mix(call.subject);
     if (call.on_gpus()) mix(call.recorded ? 2 : 1);
     for (std::size_t i = 0; call.inputs != nullptr && i < call.buffer_count; ++i) {
         mix(static_cast<uint32_t>(call.inputs[i].dtype) | static_cast<uint64_t>(call.inputs[i].reserved) << 32);
-        if (input_lengths_agree(call.kind->pattern())) mix(call.inputs[i].elements);
+        if (call.kind->traits().inputs_agree()) mix(call.inputs[i].elements);
     }
     return hash;
 }

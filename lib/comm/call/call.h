@@ -34,8 +34,8 @@ constexpr bool is_operator(int32_t op) {
 
 struct Call {
     CallKind kind = &kUnnamedFunction;
-    int32_t op = 0;    // mdist_reduce_op_t, or kOperator, if the call reduces
-    uint32_t root = 0; // if has_root(): the root's place among the replicas that meet
+    int32_t op = 0;    // mdist_reduce_op_t, or kOperator, if the call sums
+    uint32_t root = 0; // if the pattern has_root: the root's place among the replicas that meet
     const mdist_buffer_t *inputs = nullptr;
     const mdist_buffer_t *outputs = nullptr;
     std::size_t buffer_count = 0;
@@ -72,11 +72,6 @@ struct Call {
     bool recorded = false;
 };
 
-inline Pattern pattern_of(const Call &call) {
-    const Pattern pattern = call.kind->pattern();
-    const bool by_op = pattern == Pattern::kMeet || pattern == Pattern::kFirst;
-    return by_op && call.op != 0 ? Pattern::kReduce : pattern;
-}
 /// What the call does with inputs of a type.
 inline reduce::Operation operation_of(const Call &call, int32_t dtype, uint64_t replicas) {
     return {dtype, static_cast<reduce::Op>(call.op), replicas, call.by};

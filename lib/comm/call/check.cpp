@@ -10,17 +10,12 @@
 namespace mdist {
 namespace {
 
-bool reduces(Pattern pattern) {
-    return pattern == Pattern::kReduce || pattern == Pattern::kReduceScatter || pattern == Pattern::kReduceToRoot;
-}
-
 /// Elements may lie in any order if each is reduced or copied to the same place.
 void check_order(const Call &call, std::size_t i) {
     const int32_t in = call.inputs[i].reserved;
     const int32_t out = call.outputs[i].reserved;
     if (in == 0 && out == 0) return;
-    const Pattern pattern = pattern_of(call);
-    if (pattern != Pattern::kReduce && pattern != Pattern::kReduceToRoot && pattern != Pattern::kBroadcast)
+    if (call.kind->traits().cuts || call.kind->traits().joins)
         throw invalid(text("buffer ", i, " has its elements in the order ", order_text(in != 0 ? in : out),
                            " of dimensions; ", call.kind->name(),
                            " cuts or joins buffers and needs them row-major. Make the tensor contiguous first"));
@@ -38,14 +33,13 @@ void check_pair(const Call &call, std::size_t i, uint32_t parties) {
     if (in.dtype != out.dtype)
         throw invalid(text("input ", i, " is ", dtype_name(in.dtype), " but output ", i, " ", dtype_name(out.dtype),
                            "; they must have the same type"));
-    const Pattern pattern = call.kind->pattern();
+    const PatternTraits &traits = call.kind->traits();
     check_order(call, i);
-    const bool equal_lengths = pattern == Pattern::kReduce || pattern == Pattern::kTranspose;
-    if (equal_lengths) check_as_long(call, i);
-    if (pattern == Pattern::kTranspose && in.elements % parties != 0)
+    if (!traits.has_root && !traits.tells_lengths) check_as_long(call, i);
+    if (traits.cuts && !traits.tells_lengths && in.elements % parties != 0)
         throw invalid(
             text("input ", i, " has ", in.elements, " elements, which ", parties, " replicas cannot share equally"));
-    if (reduces(pattern)) check_op_takes(call.op, in.dtype);
+    if (traits.sums) check_op_takes(call.op, in.dtype);
 }
 
 void check_parts(const mdist_buffer_t &buffer, const uint64_t *parts, std::size_t count, const char *which,
@@ -117,8 +111,8 @@ void check_op_takes(int32_t op, int32_t dtype) {
 }
 
 void check_call(const Call &call, uint32_t parties) {
-    if (reduces(call.kind->pattern()) && call.by == nullptr) check_op(call.op);
-    if (has_root(call.kind->pattern()) && call.root >= parties)
+    if (call.kind->traits().sums && call.by == nullptr) check_op(call.op);
+    if (call.kind->traits().has_root && call.root >= parties)
         throw invalid(text("root is ", call.root, "; the replicas are 0 to ", parties - 1));
     for (std::size_t i = 0; i < call.buffer_count; ++i) {
         check_pair(call, i, parties);

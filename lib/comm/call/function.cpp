@@ -13,7 +13,10 @@ constinit std::atomic<const CallFunction *> first_function{nullptr}; // constini
 } // namespace
 
 CallFunction::CallFunction(const char *name, Pattern pattern) noexcept
-    : name_(name), hash_(fnv1a(name)), pattern_(pattern), next_(first_function.load(std::memory_order_relaxed)) {
+    : name_(name),
+      hash_(fnv1a(name) ^ static_cast<uint64_t>(pattern) << 32),
+      pattern_(pattern),
+      next_(first_function.load(std::memory_order_relaxed)) {
     while (!first_function.compare_exchange_weak(next_, this, std::memory_order_release, std::memory_order_relaxed)) {
     }
 }

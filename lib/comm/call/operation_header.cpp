@@ -13,10 +13,9 @@ namespace mdist {
 namespace {
 
 bool same(const OperationHeader &a, const OperationHeader &b) {
-    return a.sequence == b.sequence && a.print == b.print && a.function == b.function && a.pattern == b.pattern &&
-           a.op == b.op && a.dtype == b.dtype && a.on_gpus == b.on_gpus && a.root == b.root &&
-           a.buffer_count == b.buffer_count && a.elements == b.elements &&
-           std::memcmp(a.subject, b.subject, sizeof a.subject) == 0;
+    return a.sequence == b.sequence && a.print == b.print && a.function == b.function && a.op == b.op &&
+           a.dtype == b.dtype && a.on_gpus == b.on_gpus && a.root == b.root && a.buffer_count == b.buffer_count &&
+           a.elements == b.elements && std::memcmp(a.subject, b.subject, sizeof a.subject) == 0;
 }
 
 /// Stands for operator_dtype(); the element size is in the subject.
@@ -32,7 +31,7 @@ CallKind function_of(const OperationHeader &header) {
 /// Whether some call has such a header. Bytes that are no header are DATA_LOSS, not a disagreement about calls.
 bool is_header(const OperationHeader &header) {
     return CallFunction::find(header.function) != nullptr && header.op <= kLastOp &&
-           header.pattern <= static_cast<uint8_t>(kLastPattern) && (header.dtype == 0 || header.dtype == kElements || is_dtype(header.dtype));
+           (header.dtype == 0 || header.dtype == kElements || is_dtype(header.dtype));
 }
 
 /// Says where two headers differ if their texts look the same.
@@ -49,15 +48,15 @@ OperationHeader OperationHeader::of(const Call &call, uint64_t sequence, uint64_
     header.sequence = sequence;
     header.print = fingerprint(call);
     header.function = call.kind->hash();
-    header.pattern = static_cast<uint8_t>(pattern_of(call)) & 0xf;
-    header.op = static_cast<uint8_t>(call.op) & 0xf;
-    header.root = has_root(call.kind->pattern()) ? call.id_of(call.root) : call.root;
+    static_assert(kLastOp <= UINT8_MAX);
+    header.op = static_cast<uint8_t>(call.op);
+    header.root = call.kind->traits().has_root ? call.id_of(call.root) : call.root;
     header.subject_print =
         static_cast<uint16_t>(call.subject >> 48 ^ call.subject >> 32 ^ call.subject >> 16 ^ call.subject);
     if (call.inputs != nullptr && call.buffer_count != 0) {
         const int32_t dtype = call.inputs[0].dtype;
         header.dtype = is_operator_dtype(dtype) ? kElements : static_cast<uint8_t>(dtype) & 0x7f;
-        if (input_lengths_agree(call.kind->pattern())) header.elements = call.inputs[0].elements;
+        if (call.kind->traits().inputs_agree()) header.elements = call.inputs[0].elements;
     }
     header.on_gpus = call.on_gpus() ? 1 : 0;
     header.buffer_count = static_cast<uint32_t>(std::min<std::size_t>(call.buffer_count, UINT32_MAX));
@@ -88,7 +87,7 @@ std::string OperationHeader::text() const {
     if (dtype != 0) {
         out += mdist::text(buffer_count, buffer_count == 1 ? " buffer" : " buffers",
                            on_gpus != 0 ? " on the GPU: " : ": ", dtype == kElements ? "elements" : dtype_name(dtype));
-        if (input_lengths_agree(call.kind->pattern())) out += mdist::text(" x ", elements);
+        if (call.kind->traits().inputs_agree()) out += mdist::text(" x ", elements);
         if (buffer_count > 1) out += ", ...";
     }
     return out + ")";

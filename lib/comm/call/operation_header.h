@@ -22,8 +22,7 @@ struct OperationHeader {
     uint32_t payload_bytes = 0; // length of the payload that follows
     uint32_t root = 0;
     uint32_t buffer_count = 0;
-    uint8_t pattern : 4 = 0; // Pattern
-    uint8_t op : 4 = 0;
+    uint8_t op = 0;
     uint8_t dtype : 7 = 0;      // of buffer 0
     uint8_t on_gpus : 1 = 0;    // whether the buffers lie on GPUs
     uint16_t subject_print = 0; // of the call's whole subject

@@ -27,35 +27,24 @@ bool contains(const Operand &outer, const Operand &inner) {
     return outer.begin <= inner.begin && inner.end <= outer.end;
 }
 
-bool in_place(Pattern pattern, const Operand &a, const Operand &b) {
+/// A side that is cut, or joined, contains the other one. A transpose cuts and joins, and never works in place.
+bool in_place(const PatternTraits &traits, const Operand &a, const Operand &b) {
     if (a.index != b.index || a.output == b.output) return false;
     const Operand &out = a.output ? a : b;
     const Operand &in = a.output ? b : a;
-    switch (pattern) {
-        case Pattern::kReduce:
-        case Pattern::kBroadcast:
-        case Pattern::kReduceToRoot:
-            return in.begin == out.begin && in.end == out.end;
-        case Pattern::kGather:
-        case Pattern::kToRoot:
-            return contains(out, in);
-        case Pattern::kReduceScatter:
-        case Pattern::kFromRoot:
-            return contains(in, out);
-        default:
-            return false;
-    }
+    if (traits.cuts && traits.joins) return false;
+    return (traits.cuts || contains(out, in)) && (traits.joins || contains(in, out));
 }
 
 void check_two(const Call &call, const Operand &a, const Operand &b) {
     const bool apart = a.end <= b.begin || b.end <= a.begin;
-    const Pattern pattern = call.kind->pattern();
-    if (apart || (!a.output && !b.output) || in_place(pattern, a, b)) return;
-    const bool never = pattern == Pattern::kTranspose || pattern == Pattern::kTransposeParts;
+    const PatternTraits &traits = call.kind->traits();
+    if (apart || (!a.output && !b.output) || in_place(traits, a, b)) return;
     throw invalid(text(a.output ? "output " : "input ", a.index, " and ", b.output ? "output " : "input ", b.index,
                        " overlap in memory; ",
-                       never ? text(call.kind->name(), " does not work in place")
-                             : std::string("an output must use the memory of its own input or separate memory")));
+                       traits.cuts && traits.joins
+                           ? text(call.kind->name(), " does not work in place")
+                           : std::string("an output must use the memory of its own input or separate memory")));
 }
 
 void append_operands(const Call &call, std::vector<Operand> &operands) {

@@ -19,7 +19,7 @@ int32_t nccl_op(const Call &call) {
 
 /// Whether one NCCL call does all moves of a buffer.
 bool is_joined(const Call &call, std::size_t b, const Lengths &lengths) {
-    const Pattern pattern = pattern_of(call);
+    const Pattern pattern = call.kind->pattern();
     if (pattern != Pattern::kGather && pattern != Pattern::kReduceScatter) return false;
     for (uint32_t replica = 1; replica < lengths.replicas(); ++replica)
         if (lengths.piece(replica, b) != lengths.piece(0, b)) return false;
@@ -39,7 +39,7 @@ bool Nccl::takes(const Call &call) {
 /// Makes sure that all workers make the same call, and that its pieces add up.
 std::unique_ptr<Lengths> Nccl::agree(Workers *workers, const Call *const *calls, uint64_t timeout_ns) const {
     if (workers == nullptr) return std::make_unique<CallLengths>(Calls(calls, sizeof *calls, lanes_.parties()));
-    if (has_parts(calls[0]->kind->pattern()))
+    if (calls[0]->kind->traits().tells_lengths)
         return std::make_unique<ToldLengths>(workers->tell_lengths(calls, timeout_ns));
     workers->meet(*calls[0], timeout_ns);
     return std::make_unique<CallLengths>(Calls(calls, 0, replicas_)); // one call stands for all
@@ -68,7 +68,7 @@ void Nccl::give_all(const Group &group, const Call *const *calls, const Plan &pl
             });
         }
     };
-    const Pattern pattern = pattern_of(*calls[0]);
+    const Pattern pattern = calls[0]->kind->pattern();
     std::optional<NcclUse::Turn> turn; // recorded work has its turn when the graphs are launched
     if (pattern != Pattern::kMeet && !calls[0]->recorded) turn.emplace(*use_, timeout_ns);
     if (pattern != Pattern::kMeet && pattern != Pattern::kLaunch)
@@ -102,7 +102,7 @@ void Nccl::give_joined(uint32_t party, const Call &call, std::size_t b) {
     mdist_gpu_comm *const comm = comms_->comm(party);
     mdist_gpu_stream *const stream = lanes_.lane_of(party).stream();
     if (in.elements == 0) return;
-    if (pattern_of(call) == Pattern::kGather)
+    if (call.kind->traits().joins)
         comms_->check(comms_->api().all_gather(comm, in.data, out.data, in.elements, in.dtype, stream), "all-gather");
     else
         comms_->check(

@@ -23,9 +23,7 @@ bool in_place(const Call &call, std::size_t b) {
 }
 
 bool is_reduction(const Call &call) {
-    const Pattern pattern = pattern_of(call);
-    return call.by == nullptr &&
-           (pattern == Pattern::kReduce || pattern == Pattern::kReduceScatter || pattern == Pattern::kReduceToRoot);
+    return call.by == nullptr && call.kind->traits().sums;
 }
 
 bool is_half_type(int32_t dtype) {
@@ -34,7 +32,7 @@ bool is_half_type(int32_t dtype) {
 
 /// Whether the replicas' outputs become equal.
 bool gives_all_the_same(const Call &call) {
-    return pattern_of(call) == Pattern::kReduce;
+    return call.kind->pattern() == Pattern::kReduce;
 }
 
 /// Reduces staged buffers with the calls' operator. All outputs of an all-reduce are one.
@@ -164,8 +162,7 @@ void Staging::add_up(const Call *const *calls, const Sum &sum) {
 void Staging::fetch(const Call *const *calls, const Workers *workers) {
     for (uint32_t party = 0; party < lanes_.parties(); ++party) {
         const Call &call = *calls[party];
-        const bool broadcasts = pattern_of(call) == Pattern::kBroadcast || pattern_of(call) == Pattern::kFirst;
-        if (broadcasts && call.root != workers->position_of(party)) continue;
+        if (call.kind->traits().broadcasts && call.root != workers->position_of(party)) continue;
         for (std::size_t b = 0; b < call.buffer_count; ++b)
             if (!summed_[party * call.buffer_count + b])
                 lanes_.lane_of(party).fetch(buffers_[party][b].data, call.inputs[b].data, bytes_of(call.inputs[b]));

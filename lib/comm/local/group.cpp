@@ -127,7 +127,7 @@ void Group::complete(uint64_t print) noexcept {
     try {
         if (prints_.load(std::memory_order_relaxed) != parties_ * print)
             compare();
-        else if (!has_workers_ && has_parts(call_of(0).kind->pattern()))
+        else if (!has_workers_ && call_of(0).kind->traits().tells_lengths)
             check_pieces();
     } catch (const std::bad_alloc &) {
         release(out_of_memory());
@@ -152,7 +152,7 @@ void Group::check_pieces() const try {
     check_lengths(lengths, call_of(0));
     for (uint32_t party = 0; party < parties_; ++party) {
         const Call &call = call_of(party);
-        if (has_root(call.kind->pattern()) && party != call.root) continue;
+        if (call.kind->traits().has_root && party != call.root) continue;
         for (std::size_t b = 0; b < call.buffer_count; ++b) check_place(call, party, b, lengths.offset(party, b));
     }
 } catch (const Failure &failure) {

@@ -142,7 +142,7 @@ void ChunkedReduce::reduce_stretch(std::size_t b, std::size_t begin, std::size_t
     }
     const uint32_t parties = group_.parties();
     const bool one = call_.buffer_count == 1;
-    const bool rooted = call_.kind->pattern() == Pattern::kReduceToRoot;
+    const bool rooted = call_.kind->traits().has_root;
     for (uint32_t other = 0; other < parties; ++other) {
         const void *in = one ? group_.input_of(other) : group_.call_of(other).inputs[b].data;
         void *out = one ? group_.output_of(other) : group_.call_of(other).outputs[b].data;

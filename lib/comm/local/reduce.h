@@ -8,6 +8,11 @@
 
 namespace mdist {
 
+/// Whether a call is one of these.
+inline bool sums_all(const Call &call) {
+    return call.kind->traits().sums && !call.kind->traits().cuts;
+}
+
 /// For small calls. Each party copies its inputs to memory that stays readable after the call, so one meeting is
 /// enough, and each party computes the whole result. This is cheaper than a second meeting while the inputs of all
 /// parties fit a first-level cache.

@@ -12,17 +12,8 @@
 namespace mdist {
 namespace {
 
-/// Whether the pieces are the outputs.
 bool gives_pieces(const Call &call) {
-    switch (pattern_of(call)) {
-        case Pattern::kReduceScatter:
-        case Pattern::kFromRoot:
-        case Pattern::kBroadcast:
-        case Pattern::kFirst:
-            return true;
-        default:
-            return false;
-    }
+    return call.kind->traits().gives_pieces();
 }
 
 const mdist_buffer_t &piece_of(const Call &call, std::size_t b) {
@@ -129,7 +120,7 @@ void check_lengths(const Lengths &lengths, const Call &call) {
     for (std::size_t b = 0; b < call.buffer_count; ++b) {
         const uint64_t sum = lengths.offset(lengths.replicas(), b);
         for (uint32_t replica = 0; replica < lengths.replicas(); ++replica) {
-            if (has_root(call.kind->pattern()) && replica != call.root) continue; // only the root has the joined side
+            if (call.kind->traits().has_root && replica != call.root) continue; // only the root has the joined side
             const uint64_t joined = lengths.joined(replica, b);
             if (joined == sum) continue;
             throw Failure(MDIST_ERR_MISMATCH,

@@ -40,7 +40,7 @@ class Plan {
     using Visit = FunctionRef<void(const Move &)>;
 
     Plan(const Call &call, const Lengths &lengths)
-        : pattern_(pattern_of(call)), root_(call.root), buffers_(call.buffer_count), lengths_(lengths) {}
+        : pattern_(call.kind->pattern()), root_(call.root), buffers_(call.buffer_count), lengths_(lengths) {}
 
     const Lengths &lengths() const { return lengths_; }
 

@@ -12,7 +12,7 @@ namespace {
 
 std::vector<ReduceRow> rows_of(const WorkerGroup &workers, const Call *const *calls) {
     std::vector<ReduceRow> rows;
-    if (pattern_of(*calls[0]) != Pattern::kReduce || shares(workers, *calls[0]) || !workers.in_order()) return rows;
+    if (calls[0]->kind->pattern() != Pattern::kReduce || shares(workers, *calls[0]) || !workers.in_order()) return rows;
     for (const int32_t dtype : dtypes_of(*calls[0])) rows.emplace_back(calls, dtype, workers.cut(), workers.self());
     return rows;
 }

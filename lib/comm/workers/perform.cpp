@@ -17,7 +17,7 @@ void perform(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns
 }
 
 void perform_plan(const Collective &asked) {
-    if (has_parts(asked.call().kind->pattern())) {
+    if (asked.call().kind->traits().tells_lengths) {
         ToldOperation told(asked);
         return send_by_plan(asked, told.lengths(), told.operation());
     }

@@ -19,7 +19,7 @@ namespace mdist::workers {
 namespace {
 
 bool is_all_reduce(const Collective &asked) {
-    return pattern_of(asked.call()) == Pattern::kReduce;
+    return asked.call().kind->pattern() == Pattern::kReduce;
 }
 
 /// Where all workers share memory, those in an all-reduce look for each other there first. Only the plan does so, too.
@@ -81,8 +81,7 @@ void along_rails(const Collective &asked) {
 }
 
 bool is_broadcast(const Collective &asked) {
-    const Pattern pattern = pattern_of(asked.call());
-    return pattern == Pattern::kBroadcast || pattern == Pattern::kFirst;
+    return asked.call().kind->traits().broadcasts;
 }
 
 std::size_t broadcast_bytes(const Call &call) {
@@ -146,7 +145,7 @@ void broadcast_by_relays(const Collective &asked) {
 }
 
 bool is_barrier_by_relays(const Collective &asked) {
-    return pattern_of(asked.call()) == Pattern::kMeet && asked.workers.relays();
+    return asked.call().kind->pattern() == Pattern::kMeet && asked.workers.relays();
 }
 
 void meet_by_relays(const Collective &asked) {

@@ -6,6 +6,13 @@
 
 namespace mdist::calls {
 
+/// A function that works on values in cross-replica context. Its calls have one of two patterns.
+struct ValueFunction {
+    explicit ValueFunction(const char *name) : sum(name, Pattern::kReduce), meet(name, Pattern::kMeet) {}
+    const CallFunction sum;  // adds buffers up
+    const CallFunction meet; // workers send each other bytes
+};
+
 // In replica context:
 inline const CallFunction kAllReduce("mdist_all_reduce", Pattern::kReduce);
 inline const CallFunction kBroadcast("mdist_broadcast", Pattern::kBroadcast);
@@ -20,26 +27,27 @@ inline const CallFunction kScatter("mdist_scatter", Pattern::kFromRoot);
 inline const CallFunction kMerge("mdist_merge_call", Pattern::kMeet);
 inline const CallFunction kOpenMerge("mdist_merge_begin", Pattern::kMeet);
 inline const CallFunction kCreateVariable("mdist_replica_variable_create", Pattern::kMeet);
-inline const CallFunction kAssign("mdist_replica_assign", Pattern::kFirst);
+inline const CallFunction kAssign("mdist_replica_assign", Pattern::kReduce);
+inline const CallFunction kAssignFirst("mdist_replica_assign", Pattern::kFirst); // replica 0's value, instead of a sum
 inline const CallFunction kAllReduceRows("mdist_all_reduce_rows", Pattern::kGather);
 inline const CallFunction kAssignRows("mdist_replica_assign_rows", Pattern::kGather);
-inline const CallFunction kAverageLoss("mdist_average_loss", Pattern::kMeet);
-inline const CallFunction kGradients("mdist_gradients_wait", Pattern::kMeet); // buckets, and the terms of the norm
+inline const CallFunction kAverageLoss("mdist_average_loss", Pattern::kReduce);
+inline const CallFunction kGradients("mdist_gradients_wait", Pattern::kReduce); // buckets, and the terms of the norm
 inline const CallFunction kGraph("mdist_replica_graph", Pattern::kLaunch);
 
 // In cross-replica context, between workers:
-inline const CallFunction kStrategyAllReduce("mdist_strategy_all_reduce", Pattern::kMeet);
-inline const CallFunction kReduce("mdist_strategy_reduce", Pattern::kMeet);
-inline const CallFunction kReduceTo("mdist_strategy_reduce_to", Pattern::kMeet);
-inline const CallFunction kGather("mdist_strategy_gather", Pattern::kMeet);
-inline const CallFunction kReadVariable("mdist_variable_read", Pattern::kMeet);
+inline const ValueFunction kStrategyAllReduce("mdist_strategy_all_reduce");
+inline const ValueFunction kReduce("mdist_strategy_reduce");
+inline const ValueFunction kReduceTo("mdist_strategy_reduce_to");
+inline const ValueFunction kGather("mdist_strategy_gather");
+inline const ValueFunction kReadVariable("mdist_variable_read");
 inline const CallFunction kCreateVariableOutside("mdist_variable_create", Pattern::kMeet);
 inline const CallFunction kCheckPreemption("mdist_preemption_check", Pattern::kMeet);
 inline const CallFunction kSaveCheckpoint("mdist_checkpoint_save", Pattern::kMeet);
 inline const CallFunction kRestoreCheckpoint("mdist_checkpoint_restore", Pattern::kMeet);
 inline const CallFunction kClearCheckpoints("mdist_checkpoint_clear", Pattern::kMeet);
 inline const CallFunction kServe("mdist_serve", Pattern::kMeet);
-inline const CallFunction kRunSteps("mdist_run_steps", Pattern::kMeet);
+inline const ValueFunction kRunSteps("mdist_run_steps");
 inline const CallFunction kDistributeDataset("mdist_distribute_dataset", Pattern::kMeet);
 inline const CallFunction kDistributeFromFunction("mdist_distribute_from_function", Pattern::kMeet);
 inline const CallFunction kNextElement("mdist_iterator_next", Pattern::kMeet);

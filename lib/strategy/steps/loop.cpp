@@ -94,7 +94,7 @@ bool Loop::agree(bool have) const {
     const std::string outputs = initial_ ? text(", initial outputs ", leaves_text(initial_->leaves())) : "";
     const std::string subject = text("iteration ", done_.load(), limit, outputs);
     Call call;
-    call.kind = &calls::kRunSteps;
+    call.kind = &calls::kRunSteps.meet;
     call.subject = fnv1a(subject) + initial_fingerprint_;
     call.subject_text = subject.c_str();
     const char mine = have ? 1 : 0;

@@ -180,7 +180,7 @@ const Loop::Output *Loop::output_at(const Outputs &outputs, std::string_view lea
 }
 
 ValuePointer Loop::aggregate(const ValuePointer &value, int32_t aggregation) const {
-    const Asker asker(*job_, &calls::kRunSteps, timeout_ns_);
+    const Asker asker(*job_, calls::kRunSteps, timeout_ns_);
     switch (aggregation) {
         case MDIST_AGGREGATION_SUM:
         case MDIST_AGGREGATION_MEAN:
@@ -200,7 +200,7 @@ void Loop::agree_on(const Outputs &outputs) const {
     for (const auto &[path, output] : outputs)
         if (output.aggregation != MDIST_AGGREGATION_NONE) subject += text(" \"", path, "\" by ", output.aggregation);
     Call call;
-    call.kind = &calls::kRunSteps;
+    call.kind = &calls::kRunSteps.meet;
     call.subject = fnv1a(subject);
     call.subject_text = subject.c_str();
     workers->gather(call, nullptr, 0, job_->timeout_or_own(timeout_ns_));

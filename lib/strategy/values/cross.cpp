@@ -9,7 +9,6 @@
 #include "device/transfer/transfer.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
-#include "strategy/job/call_functions.h"
 #include "strategy/values/cross_gpu.h"
 #include "strategy/values/results.h"
 #include "util/dtype.h"
@@ -30,7 +29,7 @@ void perform(Workers &workers, const Asker &asker, std::vector<Call> &calls) {
     const std::string subject = text(asker.subject, asker.subject.empty() ? "" : ", ", calls[0].subject_text);
     std::vector<const Call *> pointers;
     for (Call &call : calls) {
-        call.kind = asker.kind;
+        call.kind = &asker.function->sum;
         call.subject = fnv1a(subject) + call.subject * 31 + asker.detail;
         call.subject_text = subject.c_str();
         pointers.push_back(&call);
@@ -64,7 +63,7 @@ void for_packs(const Asker &asker, std::vector<Call> &calls, FunctionRef<void(st
             pack.back().subject = call.subject * 31 + subject.hash;
             pack.back().subject_text = subject.text.c_str();
         }
-        log_pack(asker.kind->name(), i, packs.size(), buffers[0]);
+        log_pack(asker.function->sum.name(), i, packs.size(), buffers[0]);
         run(pack);
     }
 }

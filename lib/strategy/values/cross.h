@@ -4,6 +4,7 @@
 
 #include "comm/call/call.h"
 #include "comm/packs.h"
+#include "strategy/job/call_functions.h"
 #include "strategy/job/job.h"
 #include "strategy/values/value.h"
 #include "util/function_ref.h"
@@ -18,15 +19,15 @@ namespace mdist {
 /// which packs it reduces many tensors.
 struct Asker {
     /// `timeout_ns` 0: as configured for the strategy. Packs are as configured, too.
-    Asker(const Job &job, CallKind call_kind, uint64_t call_timeout_ns)
-        : kind(call_kind), timeout_ns(job.timeout_or_own(call_timeout_ns)), packing(job.packing()) {}
+    Asker(const Job &job, const calls::ValueFunction &called, uint64_t call_timeout_ns)
+        : function(&called), timeout_ns(job.timeout_or_own(call_timeout_ns)), packing(job.packing()) {}
     Asker with(std::string what) const {
         Asker copy = *this;
         copy.subject = std::move(what);
         return copy;
     }
 
-    CallKind kind;
+    const calls::ValueFunction *function;
     uint64_t timeout_ns;
     Packing packing;
     std::string subject; // what else must be the same on all workers: a variable's name, or where the result goes

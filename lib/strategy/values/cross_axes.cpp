@@ -128,7 +128,7 @@ reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, 
     for (int32_t d = 0; d < tensors[0].shape().rank; ++d)
         if (reduced.at[d]) subject += text(" ", d);
     Call call;
-    call.kind = asker.kind;
+    call.kind = &asker.function->meet;
     call.subject = fnv1a(subject) + static_cast<uint64_t>(op);
     call.subject_text = subject.c_str();
     const std::vector<char> mine = packed(count, own);

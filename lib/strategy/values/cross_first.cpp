@@ -33,7 +33,7 @@ struct Header {
 
 Call call_of(const Asker &asker, const std::string &subject) {
     Call call;
-    call.kind = asker.kind;
+    call.kind = &asker.function->meet;
     call.subject = fnv1a(subject);
     call.subject_text = subject.c_str();
     return call;

@@ -61,7 +61,7 @@ std::vector<Piece> pieces_of_job(const Job &job, Workers &workers, const Asker &
     const std::string subject =
         text(asker.subject, "axis ", along, " of ", dtype_name(tensors[0].dtype()), " ", shape.text());
     Call call;
-    call.kind = asker.kind;
+    call.kind = &asker.function->meet;
     call.subject = fnv1a(subject);
     call.subject_text = subject.c_str();
 

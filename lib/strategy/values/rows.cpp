@@ -20,7 +20,7 @@ void gather(const Seat &seat, Call &call, const mdist_buffer_t *inputs, const md
     call.inputs = inputs;
     call.outputs = outputs;
     call.buffer_count = count;
-    exchange(seat.executors, seat.party, call, timeout_ns);
+    perform_collective(seat.executors, seat.party, call, timeout_ns);
 }
 
 } // namespace

@@ -44,7 +44,8 @@ void Variable::assign_in_step(Party &party, int32_t assign, const Tensor &tensor
     const mdist_buffer_t input = own.buffer();
     const mdist_buffer_t output = (at_once ? copies_[local] : total).buffer();
     Call call;
-    call.kind = &calls::kAssign;
+    call.kind = only_first ? &calls::kAssignFirst : &calls::kAssign;
+    if (!only_first) call.op = spec_.aggregation == MDIST_AGGREGATION_MEAN ? MDIST_MEAN : MDIST_SUM;
     call.inputs = &input;
     call.outputs = &output;
     call.buffer_count = 1;
@@ -54,13 +55,7 @@ void Variable::assign_in_step(Party &party, int32_t assign, const Tensor &tensor
         call.apply = reduce::write_elements;
         call.how = assign;
     }
-    Executors &executors = job_->executors();
-    if (only_first) {
-        exchange(executors, local, call, timeout_ns);
-    } else {
-        call.op = spec_.aggregation == MDIST_AGGREGATION_MEAN ? MDIST_MEAN : MDIST_SUM;
-        all_reduce(executors, local, call, timeout_ns);
-    }
+    perform_collective(job_->executors(), local, call, timeout_ns);
     if (!at_once) apply(local, assign, total);
 }
 

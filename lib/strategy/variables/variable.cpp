@@ -240,7 +240,7 @@ Tensor Variable::read(uint64_t timeout_ns) const {
     if (reduced_when_read()) {
         const bool mean = spec_.aggregation == MDIST_AGGREGATION_MEAN;
         return reduce_tensors(*job_,
-                              Asker(*job_, &calls::kReadVariable, timeout_ns).with(text("\"", spec_.name, "\", ")),
+                              Asker(*job_, calls::kReadVariable, timeout_ns).with(text("\"", spec_.name, "\", ")),
                               mean ? MDIST_MEAN : MDIST_SUM, copies_);
     }
     Tensor out = first_copy();
@@ -248,7 +248,7 @@ Tensor Variable::read(uint64_t timeout_ns) const {
     if (workers == nullptr) return out;
     const std::string subject = text("\"", spec_.name, "\", ");
     Call call;
-    call.kind = &calls::kReadVariable;
+    call.kind = &calls::kReadVariable.meet;
     call.subject = fnv1a(subject);
     call.subject_text = subject.c_str();
     workers->broadcast(call, out.data(), out.bytes(), job_->timeout_or_own(timeout_ns));

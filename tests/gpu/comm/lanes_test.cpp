@@ -78,14 +78,12 @@ class Scene {
         Call &call = own->call;
         call.kind = kind_;
         call.op = op_;
-        call.root = has_root(kind_->pattern()) ? root_ : 0;
+        call.root = kind_->traits().has_root ? root_ : 0;
         call.inputs = own->inputs.data();
         call.outputs = own->outputs.data();
         call.buffer_count = count_;
         return own;
     }
-
-    bool reduces() const { return kind_ == &calls::kAllReduce || kind_ == &calls::kReduceToRoot; }
 
     /// Asserts that all memory of all replicas is the same on the host and on the GPUs.
     bool alike() const {
@@ -138,7 +136,7 @@ class Scene {
 
 void perform(Executors &executors, Scene &scene, uint32_t party, bool on_gpu) {
     const auto own = scene.call_of(party, on_gpu);
-    (scene.reduces() ? all_reduce : exchange)(executors, party, own->call, kTimeout_ns);
+    perform_collective(executors, party, own->call, kTimeout_ns);
 }
 
 void expect_well(const Told &told) {
@@ -200,7 +198,7 @@ void nobody_waits_for_a_stream(void **) {
         call.outputs = &out;
         call.buffer_count = 1;
         for (int step = 0; step < kSteps; ++step) {
-            all_reduce(world.executors, r, call, kTimeout_ns);
+            perform_collective(world.executors, r, call, kTimeout_ns);
             world.gpus[r]->copy(in.data, out.data, kElements * sizeof(float));
             world.gpus[r]->zero(out.data, kElements * sizeof(float));
         }
@@ -297,7 +295,7 @@ void host_and_gpu_do_not_meet(void **) {
         call.op = MDIST_SUM;
         call.inputs = call.outputs = &buffer;
         call.buffer_count = 1;
-        all_reduce(world.executors, r, call, kTimeout_ns);
+        perform_collective(world.executors, r, call, kTimeout_ns);
     });
     for (const std::string &each : told) {
         assert_non_null(std::strstr(each.c_str(), "1 buffer on the GPU: float32 x 4"));
@@ -322,7 +320,7 @@ void what_cannot_be_marked_is_waited_for_in_time(void **) {
         call.op = MDIST_SUM;
         call.inputs = call.outputs = &buffer;
         call.buffer_count = 1;
-        all_reduce(world.executors, r, call, 300'000'000);
+        perform_collective(world.executors, r, call, 300'000'000);
     });
     for (const std::string &each : told)
         assert_non_null(std::strstr(each.c_str(), "a collective did not finish within 300 ms"));

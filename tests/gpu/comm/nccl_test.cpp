@@ -58,8 +58,7 @@ void call(Executors &executors, uint32_t r, CallKind kind, int32_t op, const mdi
     call.inputs = &in;
     call.outputs = &out;
     call.buffer_count = 1;
-    (kind == &calls::kAllReduce || kind == &calls::kReduceToRoot ? all_reduce : exchange)(executors, r, call,
-                                                                                          timeout_ns);
+    perform_collective(executors, r, call, timeout_ns);
 }
 
 Told reduce_all(NcclParties &world, std::vector<Twin> &twins, uint64_t timeout_ns = kTimeout_ns) {
