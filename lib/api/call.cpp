@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/collective_call.h"
 #include "api/replica_guard.h"
-#include "comm/collectives.h"
 #include "comm/packs.h"
 #include "util/text.h"
 
@@ -66,10 +65,7 @@ class PreparedCall {
     void run(Replica &replica) const {
         place_.await_turn(replica, name());
         const Seat &seat = place_.seat;
-        if (call_.kind == &calls::kAllReduce)
-            all_reduce_packs(seat.executors, seat.party, call_, packing_, timeout_ns_);
-        else
-            perform_collective(seat.executors, seat.party, call_, timeout_ns_);
+        perform_packs(seat.executors, seat.party, call_, packing_, timeout_ns_);
         seat.operations.notice();
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/collective_call.h"
 #include "api/values.h"
-#include "comm/collectives.h"
+#include "comm/packs.h"
 #include "device/transfer/transfer.h"
 #include "strategy/job/call_functions.h"
 #include "strategy/values/cross.h"
@@ -16,25 +16,16 @@ using namespace mdist;
 
 namespace {
 
-/// Runs a collective in replica context: the part that all of them share.
+/// Runs a collective in replica context.
 mdist_status_t collective(const Call &call, mdist_replica_t *replica, const mdist_call_options_t *options,
                           mdist_error_t **error) {
     return collective_guard(call.kind->name(), call, replica, options, error,
                             [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout) {
                                 place.await_turn(self, call.kind->name());
-                                perform_collective(place.seat.executors, place.seat.party, own, timeout);
+                                perform_packs(place.seat.executors, place.seat.party, own,
+                                              packing_of(self.job(), options), timeout);
                                 place.seat.operations.notice();
                             });
-}
-
-mdist_status_t rooted(const Call &call, mdist_replica_t *replica, const mdist_call_options_t *options,
-                      mdist_error_t **error) {
-    return rooted_guard(call.kind->name(), call, replica, options, error,
-                        [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout) {
-                            place.await_turn(self, call.kind->name());
-                            perform_collective(place.seat.executors, place.seat.party, own, timeout);
-                            place.seat.operations.notice();
-                        });
 }
 
 /// Throws INVALID_ARGUMENT if the strategy has no such device.
@@ -56,14 +47,7 @@ constexpr const char *kInStep = "mdist_all_reduce, or mdist_merge_call first";
 mdist_status_t mdist_all_reduce(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
                                 const mdist_buffer_t *outputs, size_t buffer_count, const mdist_call_options_t *options,
                                 mdist_error_t **error) {
-    const Call call = call_of(&calls::kAllReduce, op, inputs, outputs, buffer_count);
-    return collective_guard(call.kind->name(), call, replica, options, error,
-                            [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout) {
-                                place.await_turn(self, call.kind->name());
-                                all_reduce_packs(place.seat.executors, place.seat.party, own,
-                                                 packing_of(self.job(), options), timeout);
-                                place.seat.operations.notice();
-                            });
+    return collective(call_of(&calls::kAllReduce, op, inputs, outputs, buffer_count), replica, options, error);
 }
 
 mdist_status_t mdist_broadcast(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *buffers,
@@ -97,21 +81,22 @@ mdist_status_t mdist_all_to_all_parts(mdist_replica_t *replica, const mdist_buff
 mdist_status_t mdist_reduce_to_root(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
                                     const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t buffer_count,
                                     const mdist_call_options_t *options, mdist_error_t **error) {
-    return rooted(rooted_call_of(&calls::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica, options,
-                  error);
+    return collective(rooted_call_of(&calls::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica, options,
+                      error);
 }
 
 mdist_status_t mdist_gather_to_root(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
                                     const mdist_buffer_t *outputs, size_t buffer_count,
                                     const mdist_call_options_t *options, mdist_error_t **error) {
-    return rooted(rooted_call_of(&calls::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica, options,
-                  error);
+    return collective(rooted_call_of(&calls::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica, options,
+                      error);
 }
 
 mdist_status_t mdist_scatter(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
                              const mdist_buffer_t *outputs, size_t buffer_count, const mdist_call_options_t *options,
                              mdist_error_t **error) {
-    return rooted(rooted_call_of(&calls::kScatter, 0, root, inputs, outputs, buffer_count), replica, options, error);
+    return collective(rooted_call_of(&calls::kScatter, 0, root, inputs, outputs, buffer_count), replica, options,
+                      error);
 }
 
 mdist_status_t mdist_barrier(mdist_replica_t *replica, const mdist_call_options_t *options, mdist_error_t **error) {

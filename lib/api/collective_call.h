@@ -60,55 +60,37 @@ inline Call parts_call_of(const mdist_buffer_t *inputs, const uint64_t *input_pa
 void start_work(Replica &self, const GroupSeat &place, const Call &call, uint64_t timeout_ns, mdist_work_t **out);
 
 /// Checks `call` and runs `body(Replica &, const GroupSeat &, const Call &, timeout_ns)`, with the call as it is for
-/// the group that the options name.
+/// the group that the options name. Where buffers on one side belong to the root only, that side is ignored on other
+/// replicas, and empty in the call passed to `body`.
 template <class Body>
 mdist_status_t collective_guard(const char *function, const Call &call, mdist_replica_t *replica,
                                 const mdist_call_options_t *options, mdist_error_t **error, Body &&body) {
     return replica_guard(function, replica, true, error, [&](Replica &self) {
-        need_array(call.inputs, call.buffer_count, call.kind == &calls::kBroadcast ? "buffers" : "inputs");
-        need_array(call.outputs, call.buffer_count, "outputs");
+        const PatternTraits &traits = call.kind->traits();
+        const bool rooted = traits.has_root && !traits.broadcasts;
+        const bool one_sided = rooted && self.id() != call.root;
+        if (!one_sided || !traits.cuts)
+            need_array(call.inputs, call.buffer_count, traits.broadcasts ? "buffers" : "inputs");
+        if (!one_sided || traits.cuts) need_array(call.outputs, call.buffer_count, "outputs");
         const bool has_parts = call.kind == &calls::kAllToAllParts;
         if (has_parts) need_array(call.input_parts, call.buffer_count, "input_parts");
         if (has_parts) need_array(call.output_parts, call.buffer_count, "output_parts");
         const uint64_t timeout_ns = timeout_of(self.job(), options);
         self.require_concurrent(function);
         const GroupSeat place = seat_of(self, options);
-        with_operator(call, [&](const Call &known) {
-            Call own = known;
-            place.place(own);
-            if (has_parts) own.part_count = place.seat.replicas;
-            check_call(own, place.seat.replicas);
-            need_reachable(self, own);
-            body(self, place, own, timeout_ns);
-        });
-    });
-}
-
-/// The same for a collective whose buffers on one side belong to the root only. On other replicas that side is ignored,
-/// and empty in the call passed to `body`.
-template <class Body>
-mdist_status_t rooted_guard(const char *function, const Call &call, mdist_replica_t *replica,
-                            const mdist_call_options_t *options, mdist_error_t **error, Body &&body) {
-    return replica_guard(function, replica, true, error, [&](Replica &self) {
-        const bool scatters = call.kind == &calls::kScatter;
-        const bool is_root = self.id() == call.root;
-        if (is_root || !scatters) need_array(call.inputs, call.buffer_count, "inputs");
-        if (is_root || scatters) need_array(call.outputs, call.buffer_count, "outputs");
-        const uint64_t timeout_ns = timeout_of(self.job(), options);
-        self.require_concurrent(function);
-        const GroupSeat place = seat_of(self, options);
         Call own = call;
         place.place(own);
+        if (has_parts) own.part_count = place.seat.replicas;
         std::vector<mdist_buffer_t> absent;
-        if (!is_root) {
-            const mdist_buffer_t *present = scatters ? call.outputs : call.inputs;
+        if (one_sided) {
+            const mdist_buffer_t *present = traits.cuts ? call.outputs : call.inputs;
             absent.reserve(call.buffer_count + 1); // NULL would mean that calls of this kind have no buffers
             for (size_t b = 0; b < call.buffer_count; ++b) absent.push_back({nullptr, 0, present[b].dtype, 0});
-            (scatters ? own.inputs : own.outputs) = absent.data();
+            (traits.cuts ? own.inputs : own.outputs) = absent.data();
         }
         with_operator(own, [&](const Call &known) {
             check_call(known, place.seat.replicas);
-            for (size_t b = 0; is_root && call.kind == &calls::kReduceToRoot && b < call.buffer_count; ++b)
+            for (size_t b = 0; rooted && traits.sums && !one_sided && b < call.buffer_count; ++b)
                 check_as_long(known, b);
             need_reachable(self, known);
             body(self, place, known, timeout_ns);

@@ -120,15 +120,6 @@ mdist_status_t start(const char *function, const Call &call, mdist_replica_t *re
                             });
 }
 
-mdist_status_t start_rooted(const char *function, const Call &call, mdist_replica_t *replica, mdist_work_t **out,
-                            const mdist_call_options_t *options, mdist_error_t **error) {
-    return rooted_guard(function, call, replica, options, error,
-                        [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout_ns) {
-                            need_no_packs(options);
-                            start_work(self, place, own, timeout_ns, out);
-                        });
-}
-
 } // namespace
 
 mdist_status_t mdist_all_reduce_start(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
@@ -177,24 +168,24 @@ mdist_status_t mdist_reduce_to_root_start(mdist_replica_t *replica, mdist_reduce
                                           const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
                                           size_t buffer_count, mdist_work_t **out, const mdist_call_options_t *options,
                                           mdist_error_t **error) {
-    return start_rooted("mdist_reduce_to_root_start",
-                        rooted_call_of(&calls::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica, out,
-                        options, error);
+    return start("mdist_reduce_to_root_start",
+                 rooted_call_of(&calls::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica, out, options,
+                 error);
 }
 
 mdist_status_t mdist_gather_to_root_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
                                           const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
                                           const mdist_call_options_t *options, mdist_error_t **error) {
-    return start_rooted("mdist_gather_to_root_start",
-                        rooted_call_of(&calls::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica, out,
-                        options, error);
+    return start("mdist_gather_to_root_start",
+                 rooted_call_of(&calls::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica, out, options,
+                 error);
 }
 
 mdist_status_t mdist_scatter_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
                                    const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
                                    const mdist_call_options_t *options, mdist_error_t **error) {
-    return start_rooted("mdist_scatter_start", rooted_call_of(&calls::kScatter, 0, root, inputs, outputs, buffer_count),
-                        replica, out, options, error);
+    return start("mdist_scatter_start", rooted_call_of(&calls::kScatter, 0, root, inputs, outputs, buffer_count),
+                 replica, out, options, error);
 }
 
 mdist_status_t mdist_barrier_start(mdist_replica_t *replica, mdist_work_t **out, const mdist_call_options_t *options,

@@ -104,9 +104,10 @@ void log_pack(const char *function, std::size_t index, std::size_t count, const 
               buffers.empty() ? "none" : dtype_name(buffers[0].dtype));
 }
 
-void all_reduce_packs(Executors &executors, uint32_t party, const Call &call, const Packing &packing,
-                      uint64_t timeout_ns) {
-    if (packing.one_operation()) return perform_collective(executors, party, call, timeout_ns);
+void perform_packs(Executors &executors, uint32_t party, const Call &call, const Packing &packing,
+                   uint64_t timeout_ns) {
+    if (packing.one_operation() || call.kind->pattern() != Pattern::kReduce)
+        return perform_collective(executors, party, call, timeout_ns);
     const std::vector<Pack> packs = packs_of(call.inputs, call.buffer_count, packing);
     for (std::size_t i = 0; i < packs.size(); ++i) {
         const std::vector<mdist_buffer_t> inputs = cut(call.inputs, packs[i]);

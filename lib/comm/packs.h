@@ -55,8 +55,7 @@ PackSubject subject_of(const mdist_buffer_t *buffers, std::size_t count, std::si
 /// Logs one pack, for users who want to see how a call was cut.
 void log_pack(const char *function, std::size_t index, std::size_t count, const std::vector<mdist_buffer_t> &buffers);
 
-/// Performs all_reduce (collectives.h) of a checked call, pack by pack.
-void all_reduce_packs(Executors &executors, uint32_t party, const Call &call, const Packing &packing,
-                      uint64_t timeout_ns);
+/// Performs a checked call (collectives.h), an all-reduce pack by pack.
+void perform_packs(Executors &executors, uint32_t party, const Call &call, const Packing &packing, uint64_t timeout_ns);
 
 } // namespace mdist
