@@ -142,12 +142,6 @@ std::optional<Task> Cluster::collective_leader(std::optional<Task> task) const {
     throw bad_cluster("the cluster has neither a chief nor a worker, so it has no leader");
 }
 
-std::optional<Task> Cluster::coordination_leader() const {
-    if (empty()) return std::nullopt;
-    if (task_count(TaskType::kPs) > 0) return Task{TaskType::kPs, tasks(TaskType::kPs).begin()->first};
-    return collective_leader(std::nullopt);
-}
-
 std::string Cluster::master(std::optional<Task> task) const {
     if (!master_.empty()) return master_;
     if (task_count() <= 1) return "";

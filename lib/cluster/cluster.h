@@ -71,8 +71,6 @@ class Cluster {
     std::uint32_t id_in_cluster(Task task) const;
     /// The member of rank 0. None for an evaluator, or if there are no jobs.
     std::optional<Task> collective_leader(std::optional<Task> task) const;
-    /// As in TensorFlow: the first parameter server if there is one, else the chief, else the first worker.
-    std::optional<Task> coordination_leader() const;
     /// The address that was set, if any. Else "" if the whole job is one task. Else the address of `task`, with
     /// "rpc_layer://" in front; "" if it is not in the cluster.
     std::string master(std::optional<Task> task) const;

@@ -63,7 +63,6 @@ class Forming {
   private:
     void heard_store(const ControlFrame &frame);
     void roster_came(const ControlFrame &frame);
-    void store_lost(const std::string &problem);
     void heard_dialed(uint32_t rank, const ControlFrame &frame);
     void receive_peer(uint32_t rank, std::string_view bytes);
     std::optional<uint32_t> peer_of(ConnectionId connection) const;

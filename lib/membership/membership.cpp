@@ -310,16 +310,8 @@ uint32_t Membership::size() const {
     return body_->options_.size;
 }
 
-const SessionId &Membership::session() const {
-    return *body_->with_peers([](Peers &peers) { return &peers.session(); });
-}
-
 std::string Membership::name(uint32_t rank) const {
     return body_->with_peers([&](Peers &peers) { return peers.name(rank); });
-}
-
-std::string Membership::host(uint32_t rank) const {
-    return body_->with_peers([&](Peers &peers) { return peers.roster().at(rank).host; });
 }
 
 std::vector<std::string> Membership::exchange(const std::string &blob, uint64_t timeout_ns) {

@@ -45,11 +45,8 @@ class Membership {
 
     uint32_t rank() const;
     uint32_t size() const;
-    const SessionId &session() const;
     /// "worker 1 (10.0.0.2:4400)"
     std::string name(uint32_t rank) const;
-    /// The numeric address, without a port, at which peers reach a worker.
-    std::string host(uint32_t rank) const;
 
     /// Returns every worker's blob (up to 64 KiB), by rank. All workers must call it, in the same order.
     std::vector<std::string> exchange(const std::string &blob, uint64_t timeout_ns);

@@ -34,12 +34,4 @@ void reduce_with(InstructionSet set, const Operation &operation, const void *con
 double sum_of_squares_with(InstructionSet set, int32_t dtype, const void *data, std::size_t elements) noexcept;
 void scale_with(InstructionSet set, int32_t dtype, void *data, double factor, std::size_t elements) noexcept;
 
-/// reduce() without vectors, one element at a time. It is slow, and plain enough to be checked by reading; tests
-/// compare it with reduce().
-void reduce_reference(const Operation &operation, const void *const *sources, std::size_t source_count,
-                      void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept;
-
-double sum_of_squares_reference(int32_t dtype, const void *data, std::size_t elements) noexcept;
-void scale_reference(int32_t dtype, void *data, double factor, std::size_t elements) noexcept;
-
 } // namespace mdist::reduce

@@ -52,11 +52,4 @@ const KernelTable &table_of(InstructionSet set) noexcept {
     return baseline::table;
 }
 
-const char *instruction_set() noexcept {
-    static const InstructionSet best = best_instruction_set();
-    if (best == InstructionSet::kAvx512) return "avx512";
-    if (best == InstructionSet::kAvx2) return "avx2";
-    return "baseline";
-}
-
 } // namespace mdist::reduce

@@ -16,6 +16,7 @@
 #include "reduce/float_environment.h"
 #include "reduce/half.h"
 #include "reduce/reduce.h"
+#include "reduce_reference.h"
 #include "subject.h"
 
 namespace mdist::gpu_test {

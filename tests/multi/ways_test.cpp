@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares every quick way to do a collective among workers, and the plain plan, with the collective's definition. The
 // workers have one to four replicas each and run in one process.
-#include "comm/links/inproc.h"
 #include "comm/workers/perform.h"
 #include "comm/workers/quick.h"
+#include "inproc.h"
 #include "subject.h"
 #include "workers.h"
 

@@ -72,13 +72,10 @@ void an_evaluator_is_a_cluster_of_its_own(void **) {
 void leaders_are_those_of_tensorflow(void **) {
     assert_true(reference().collective_leader(Task{kWorker, 1}) == Task({kChief, 0}));
     assert_true(workers(2).collective_leader(Task{kWorker, 1}) == Task({kWorker, 0}));
-    assert_true(reference().coordination_leader() == Task({kPs, 0}));
-    assert_true(workers(2).coordination_leader() == Task({kWorker, 0}));
     assert_false(Cluster().collective_leader(std::nullopt).has_value());
-    assert_false(Cluster().coordination_leader().has_value());
     Cluster nobody;
     nobody.add({kEvaluator, 0}, "a:1");
-    assert_refused(outcome_of([&] { nobody.coordination_leader(); }), "neither a chief nor a worker");
+    assert_refused(outcome_of([&] { nobody.collective_leader(std::nullopt); }), "neither a chief nor a worker");
 }
 
 void tasks_that_cannot_be_are_refused(void **) {
@@ -141,7 +138,6 @@ void a_sparse_list_has_ranks_without_gaps(void **) {
     assert_true(sparse.is_chief({kWorker, 2}));
     assert_false(sparse.is_chief({kWorker, 7}));
     assert_true(sparse.collective_leader(Task{kWorker, 7}) == Task({kWorker, 2}));
-    assert_true(sparse.coordination_leader() == Task({kPs, 4}));
     assert_text(sparse.master(Task{kWorker, 7}), "h:1");
     for (std::uint32_t index : {0u, 1u, 3u, 8u})
         assert_refused(

@@ -9,7 +9,7 @@
 #include "cuda/transform_chunk.h"
 #include "reduce/arithmetic.h"
 #include "reduce/half.h"
-#include "reduce/reduce.h"
+#include "reduce_reference.h"
 #include "reduce_support.h"
 #include "subject.h"
 

@@ -2,7 +2,7 @@
 // Reduce-scatters by halving: the definition's bits for every layout, with log2(n) messages. All agree whether the
 // lengths were as expected, and nobody is taken in by a worker that does something else.
 #include "comm/schedules/halving_sum.h"
-#include "comm/links/inproc.h"
+#include "inproc.h"
 #include "subject.h"
 
 #include "collective_job.h"

@@ -6,6 +6,7 @@
 #include "random.h"
 #include "reduce/float_environment.h"
 #include "reduce/partials.h"
+#include "reduce_reference.h"
 #include "spans_support.h"
 #include "strategy/job/call_functions.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plan: its moves, carried out one by one, are the collective; and everybody sees the same ones in the same order.
 #include "comm/plan/plan.h"
+#include "reduce_reference.h"
 #include "subject.h"
 #include "util/failure.h"
 

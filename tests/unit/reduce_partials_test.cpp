@@ -15,6 +15,7 @@ extern "C" {
 
 #include "reduce/float_environment.h"
 #include "reduce/partials.h"
+#include "reduce_reference.h"
 #include "spans_support.h"
 #include "subject.h"
 

@@ -20,7 +20,7 @@ extern "C" {
 #include <vector>
 
 #include "random.h"
-#include "reduce/reduce.h"
+#include "reduce_reference.h"
 #include "subject.h"
 
 namespace {

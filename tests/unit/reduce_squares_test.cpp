@@ -5,6 +5,7 @@
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
 #include "reduce/variants.h"
+#include "reduce_reference.h"
 #include "reduce_support.h"
 #include "subject.h"
 

@@ -2,7 +2,7 @@
 // Exchanges by relays: everybody gets everybody's payload, with log2(n) messages, and nobody is taken in by a worker
 // that does something else.
 #include "comm/schedules/relayed_exchange.h"
-#include "comm/links/inproc.h"
+#include "inproc.h"
 #include "subject.h"
 
 #include <cstring>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules over links, driven by one thread that lets parties advance in a random order: every run is repeatable.
-#include "comm/links/inproc.h"
 #include "comm/schedules/broadcast.h"
 #include "comm/schedules/small_exchange.h"
 #include "comm/schedules/transfer.h"
+#include "inproc.h"
 #include "strategy/job/call_functions.h"
 #include "subject.h"
 

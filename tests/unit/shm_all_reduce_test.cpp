@@ -7,7 +7,7 @@
 #include "comm/schedules/all_reduce.h"
 #include "comm/shm/arena.h"
 #include "comm/shm/group.h"
-#include "reduce/reduce.h"
+#include "reduce_reference.h"
 #include "strategy/job/call_functions.h"
 #include "subject.h"
 #include "util/clock.h"

@@ -2,8 +2,8 @@
 // Small all-reduces by joining blocks: the bits of the reference for every layout, few messages, and nobody taken in by
 // a worker that does something else, whoever that is and whoever talks to it.
 #include "comm/schedules/small_all_reduce.h"
-#include "comm/links/inproc.h"
 #include "comm/schedules/small_exchange.h"
+#include "inproc.h"
 #include "subject.h"
 
 #include <memory>

@@ -23,7 +23,6 @@ struct KeptCommit {
     bool has_parts = false; // else nothing belongs to one replica
     std::map<uint32_t, std::string> parts;
 
-    bool has_part(uint32_t replica) const { return !has_parts || parts.count(replica) != 0; }
     /// What the store is told of it, in a job of so many replicas.
     HeldCommit held(uint32_t replicas) const;
 };

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalar counterpart of the kernels. On purpose it shares no code with them.
+#include "reduce_reference.h"
+
 #include <mdist/tensor.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
-
-#include "reduce/reduce.h"
 
 namespace mdist::reduce {
 namespace {

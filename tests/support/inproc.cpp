@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/links/inproc.h"
+#include "inproc.h"
 
 #include "comm/call/bad_message.h"
 #include "util/failure.h"

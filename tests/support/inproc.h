@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In-process link: parties in one process, with memcpy from sender to receiver. It is the plain way to do what
-// comm/collectives.h does by direct reads, and schedules are tested on it. Ends may be used from different threads.
+// In-process link: parties in one process, with memcpy from sender to receiver. Schedules are tested on it. Ends may be
+// used from different threads.
 #pragma once
 
 #include "comm/links/link.h"

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scalar counterpart of the kernels of reduce/. On purpose it shares no code with them.
+#pragma once
+
+#include "reduce/operation.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mdist::reduce {
+
+/// reduce() without vectors, one element at a time. It is slow, and plain enough to be checked by reading.
+void reduce_reference(const Operation &operation, const void *const *sources, std::size_t source_count,
+                      void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept;
+
+double sum_of_squares_reference(int32_t dtype, const void *data, std::size_t elements) noexcept;
+void scale_reference(int32_t dtype, void *data, double factor, std::size_t elements) noexcept;
+
+} // namespace mdist::reduce
