@@ -29,7 +29,7 @@ class PreparedCall {
                  const mdist_call_options_t *options)
         : strategy_(std::move(strategy)),
           local_(local),
-          generation_(strategy_->generation()),
+          generation_(strategy_->elastic.now()),
           timeout_ns_(timeout_of(*strategy_, options)),
           packing_(packing_of(*strategy_, options)),
           packs_asked_(options != nullptr && options->bytes_per_pack != 0),
@@ -54,7 +54,7 @@ class PreparedCall {
     void require(const Replica &replica) const {
         if (&replica.job() != strategy_.get())
             throw invalid("the call belongs to another strategy than this replica");
-        strategy_->require_generation(generation_, "the call");
+        strategy_->elastic.require_now(generation_, "the call");
         if (replica.local_index() != local_)
             throw invalid(text("the call was created for local replica ", local_, "; this is local replica ",
                                replica.local_index(), ". Create a call for each local replica"));
@@ -70,7 +70,7 @@ class PreparedCall {
     }
 
   private:
-    uint32_t id() const { return strategy_->first_replica_id() + local_; }
+    uint32_t id() const { return strategy_->replicas.first_id() + local_; }
 
     void read(const mdist_call_description_t &from) {
         if (from.kind < MDIST_CALL_ALL_REDUCE || from.kind > kLastForm)
@@ -157,7 +157,7 @@ mdist_status_t mdist_call_create(mdist_strategy_t *strategy, uint32_t local_repl
         need(description, "description");
         need(out, "out");
         const mdist_call_description_t known = read_options(description, "description");
-        const uint32_t replicas = pinned->local_replica_count();
+        const uint32_t replicas = pinned->replicas.local_count();
         if (local_replica >= replicas)
             throw invalid(text("local_replica is ", local_replica, "; this strategy has ", replicas));
         *out = publish<mdist_call_t>(std::make_shared<PreparedCall>(pinned.shared(), local_replica, known, options));

@@ -31,7 +31,7 @@ mdist_status_t collective(const Call &call, mdist_replica_t *replica, const mdis
 /// Throws INVALID_ARGUMENT if the strategy has no such device.
 Target target_of(const Strategy &strategy, const char *destination) {
     if (destination == nullptr || destination[0] == '\0') return Target::everywhere();
-    return Target::on(strategy.place(strategy.device_index(destination)));
+    return Target::on(strategy.reach.place(strategy.reach.device_index(destination)));
 }
 
 Asker asker_of(const Strategy &strategy, const calls::ValueFunction &function, const mdist_call_options_t *options) {
@@ -111,7 +111,7 @@ mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduc
         need_array(outputs, buffer_count, "outputs");
         const Asker asker = asker_of(self, calls::kStrategyAllReduce, options);
         self.require_sound();
-        const size_t all = is_operator(op) ? buffer_count * self.local_replica_count() : buffer_count;
+        const size_t all = is_operator(op) ? buffer_count * self.replicas.local_count() : buffer_count;
         with_operator(call_of(&calls::kStrategyAllReduce.sum, op, inputs, outputs, all),
                       [&](const Call &call) { all_reduce_local(self, asker, call, buffer_count); });
     });
@@ -145,7 +145,7 @@ mdist_status_t mdist_strategy_reduce_to(mdist_strategy_t *strategy, mdist_reduce
             const Asker asker = asker_of(self, calls::kReduceTo, options);
             self.require_sound();
             const PinnedValues pinned(values, count, "values");
-            others_wait = self.view().workers > 1 &&
+            others_wait = self.reach.view().workers > 1 &&
                           std::any_of(pinned.all().begin(), pinned.all().end(),
                                       [&](const Value *value) { return reduces_with_others(self, *value, false); });
             std::vector<Target> targets(count, Target::everywhere());

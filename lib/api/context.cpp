@@ -50,7 +50,7 @@ struct BuiltInReplica {
     BuiltInReplica &operator=(const BuiltInReplica &) = delete;
 
     /// Whether the replica is usable: the program has not exited it, and no failure has ended its step for good.
-    bool stands() const { return try_pin(handle) && strategy->group().ready(); }
+    bool stands() const { return try_pin(handle) && strategy->comm.group().ready(); }
 
     std::shared_ptr<Strategy> strategy;
     mdist_replica_t *handle = nullptr;

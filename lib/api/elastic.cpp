@@ -45,12 +45,12 @@ mdist_status_t elastic_guard(const char *function, mdist_strategy_t *handle, con
 }
 
 void describe_change(const Job &job, uint64_t step, mdist_change_t *change) {
-    change->generation = job.generation();
+    change->generation = job.elastic.now();
     change->step = step;
-    change->worker = job.worker();
-    change->worker_count = job.worker_count();
-    change->first_replica_id = job.first_replica_id();
-    change->local_replica_count = job.local_replica_count();
+    change->worker = job.replicas.worker();
+    change->worker_count = job.replicas.worker_count();
+    change->first_replica_id = job.replicas.first_id();
+    change->local_replica_count = job.replicas.local_count();
 }
 
 } // namespace
@@ -82,7 +82,7 @@ mdist_status_t mdist_membership_changed(mdist_strategy_t *strategy, int32_t *cha
 
 int32_t mdist_strategy_is_joining(const mdist_strategy_t *strategy) {
     const auto pinned = try_pin(strategy);
-    return pinned && pinned->joining() ? 1 : 0;
+    return pinned && pinned->elastic.joining() ? 1 : 0;
 }
 
 mdist_status_t mdist_blob_create(mdist_strategy_t *strategy, const char *name, size_t bytes, mdist_blob_save_fn save,

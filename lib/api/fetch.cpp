@@ -15,7 +15,7 @@ constexpr uint32_t kHost = UINT32_MAX; // instead of a local replica
 
 uint32_t place_of(const Strategy &strategy, const char *destination) {
     const bool host = destination == nullptr || *destination == '\0';
-    return host ? kHost : strategy.device_index(destination);
+    return host ? kHost : strategy.reach.device_index(destination);
 }
 
 /// The copy at the destination if there is one, else the first copy.
@@ -54,9 +54,9 @@ mdist_status_t mdist_strategy_fetch(mdist_strategy_t *strategy, const mdist_valu
                               const auto pinned = pin(value);
                               need(out, "out");
                               const uint32_t place = place_of(self, destination);
-                              Tensor fetched = source_of(*pinned, place, self.view().replicas);
+                              Tensor fetched = source_of(*pinned, place, self.reach.view().replicas);
                               if (fetch != nullptr) fetched = made_of(self, fetched, fetch, user_data);
-                              Device &device = place == kHost ? *host() : self.place(place);
+                              Device &device = place == kHost ? *host() : self.reach.place(place);
                               *out = publish<mdist_value_t>(Value::plain(copied_to(device, fetched)));
                           });
 }

@@ -56,9 +56,9 @@ GradientSpec spec_of(const VariableStore &variables, const mdist_tensor_t &like,
 }
 
 void need_replica(const Gradients &gradients, uint32_t local) {
-    const uint32_t replicas = gradients.job().local_replica_count();
+    const uint32_t replicas = gradients.job().replicas.local_count();
     if (local >= replicas) throw invalid(text("local_replica is ", local, "; this strategy has ", replicas));
-    if (gradients.share_count() != replicas) throw gradients.job().of_failed_regroup("gradients");
+    if (gradients.share_count() != replicas) throw of_failed_regroup("gradients", gradients.job().replicas);
 }
 
 /// "tensors[3]", the gradient 1 of local replica 1 if there are 2 gradients
@@ -113,7 +113,7 @@ mdist_status_t mdist_gradients_create(mdist_strategy_t *strategy, const mdist_te
         std::vector<GradientSpec> specs;
         for (size_t i = 0; i < count; ++i) specs.push_back(spec_of(*pinned->variables(), like[i], i, "like"));
         const auto made = std::make_shared<Gradients>(pinned.shared(), std::move(specs), known);
-        pinned->add(std::shared_ptr<OfSpan>(made));
+        pinned->elastic.add(std::shared_ptr<OfSpan>(made));
         *out = publish<mdist_gradients_t>(made);
     });
 }
@@ -131,12 +131,12 @@ mdist_status_t mdist_gradients_create_lent(mdist_strategy_t *strategy, const mdi
         std::vector<GradientSpec> specs;
         for (size_t g = 0; g < count; ++g) specs.push_back(spec_of(*pinned->variables(), tensors[g], g, "tensors"));
         const auto made = std::make_shared<Gradients>(pinned.shared(), std::move(specs), known);
-        const uint32_t replicas = made->job().local_replica_count();
+        const uint32_t replicas = made->job().replicas.local_count();
         for (uint32_t local = 0; local < replicas; ++local)
             check_lent(*made, local, tensors + local * count, local * count);
         check_apart(*made, tensors, replicas * count);
         for (uint32_t local = 0; local < replicas; ++local) lend(*made, local, tensors + local * count);
-        pinned->add(std::shared_ptr<OfSpan>(made));
+        pinned->elastic.add(std::shared_ptr<OfSpan>(made));
         *out = publish<mdist_gradients_t>(made);
     });
 }

@@ -38,9 +38,9 @@ GroupSeat seat_of(Job &job, uint32_t local, const mdist_call_options_t *options)
     if (&group->job() != &job)
         throw invalid(
             text("options.group is ", group->name(), ", which belongs to another strategy; pass a group of this one"));
-    job.require_generation(group->generation(), "options.group");
+    job.elastic.require_now(group->generation(), "options.group");
     if (!group->has(local)) {
-        const uint32_t id = job.first_replica_id() + local;
+        const uint32_t id = job.replicas.first_id() + local;
         throw invalid(text("replica ", id, " is not a member of ", group->name(),
                            "; only members call a collective of a group"))
             .replica(id);
@@ -85,7 +85,8 @@ mdist_status_t mdist_group_create(mdist_strategy_t *strategy, const uint32_t *re
     return shared_call_guard(
         "mdist_group_create", strategy, "it before the run", error, [&](Strategy &self, bool &others_wait) {
             others_wait = false; // the servers of an in-graph job do not call this
-            self.require_no_commands("mdist_group_create", "its replicas have no groups; use strategy: multi_worker");
+            self.reach.require_no_commands("mdist_group_create",
+                                           "its replicas have no groups; use strategy: multi_worker");
             others_wait = true;
             need_array(replicas, count, "replicas");
             need(out, "out");

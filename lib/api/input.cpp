@@ -127,11 +127,11 @@ mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_
                                         mdist_error_t **error) {
     return guard("mdist_distribute_dataset", error, [&] {
         const auto self = pin(strategy);
-        if (self->elastic().on()) {
+        if (self->elastic.on()) {
             const auto prepare = [&] {
                 const auto from = pin(source);
                 need(out, "out");
-                const InputLayout layout = {self->spans(), self->worker()};
+                const InputLayout layout = {self->replicas.spans(), self->replicas.worker()};
                 const InputChoices choices = choices_for_dataset(options, self->inputs(), layout);
                 if (choices.ahead != 0) watch_forks();
                 return elastic_plan(from.shared(), choices);
@@ -156,10 +156,10 @@ mdist_status_t mdist_distribute_from_function(mdist_strategy_t *strategy, mdist_
                                               mdist_error_t **error) {
     return guard("mdist_distribute_from_function", error, [&] {
         const auto self = pin(strategy);
-        if (self->elastic().on()) {
+        if (self->elastic.on()) {
             const auto prepare = [&] {
                 need(out, "out");
-                const uint32_t replicas = self->replica_count();
+                const uint32_t replicas = self->replicas.count();
                 const InputLayout alone = {Spans::even(1, replicas), 0};
                 const InputChoices choices = choices_for_function(options, self->inputs(), alone);
                 if (choices.ahead != 0) watch_forks();

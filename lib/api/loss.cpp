@@ -50,7 +50,7 @@ uint64_t counted(Replica &replica, uint64_t own, uint64_t timeout_ns) {
     const mdist_buffer_t input = {&own, 1, MDIST_UINT64, 0};
     const mdist_buffer_t output = {&total, 1, MDIST_UINT64, 0};
     const Call call = call_of(&calls::kAverageLoss, MDIST_SUM, &input, &output, 1);
-    perform_collective(replica.job().executors(), replica.local_index(), call, timeout_ns);
+    perform_collective(replica.job().comm.executors(), replica.local_index(), call, timeout_ns);
     return total;
 }
 
@@ -84,6 +84,6 @@ mdist_status_t mdist_scale_regularization(mdist_replica_t *replica, const mdist_
         need(terms, "terms");
         need(loss, "loss");
         checked_real(*terms, "terms");
-        *loss = weighted_sum(self, *terms, nullptr, 1) / self.job().replica_count();
+        *loss = weighted_sum(self, *terms, nullptr, 1) / self.job().replicas.count();
     });
 }

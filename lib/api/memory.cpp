@@ -53,13 +53,13 @@ mdist_status_t mdist_alloc(mdist_strategy_t *strategy, uint32_t local_replica, s
     return guard("mdist_alloc", error, [&] {
         const auto pinned = strategy == nullptr ? Pinned<Strategy>() : pin(strategy);
         need(out, "out");
-        const uint32_t replicas = pinned ? pinned->local_replica_count() : 1;
+        const uint32_t replicas = pinned ? pinned->replicas.local_count() : 1;
         if (local_replica >= replicas)
             throw invalid(pinned ? text("local_replica is ", local_replica, "; this strategy has ", replicas)
                                  : text("local_replica is ", local_replica, "; without a strategy it must be 0"));
         Memory memory;
         if (pinned) {
-            memory = pinned->allocate_shared(local_replica, bytes);
+            memory = pinned->comm.allocate_shared(pinned->replicas.device(local_replica), bytes);
         } else {
             memory = host()->allocate(bytes);
             host()->zero(memory.get(), bytes);

@@ -18,9 +18,9 @@ class StartedMessage final : public Work {
   public:
     StartedMessage(std::shared_ptr<Job> job, std::shared_ptr<Parcel> parcel)
         : job_(std::move(job)),
-          mail_(job_->shared_mail()),
+          mail_(job_->comm.shared_mail()),
           parcel_(std::move(parcel)),
-          generation_(job_->generation()) {}
+          generation_(job_->elastic.now()) {}
     void settle() noexcept override {
         const Post &post = parcel_->post();
         try {
@@ -43,7 +43,7 @@ class StartedMessage final : public Work {
 
   private:
     Parcel &parcel() const {
-        job_->require_generation(generation_, "the work");
+        job_->elastic.require_now(generation_, "the work");
         return *parcel_;
     }
 
@@ -60,7 +60,7 @@ void check_message(const mdist_buffer_t &buffer, const Replica &self, uint32_t o
         throw invalid(text("buffer has ", buffer.elements, " elements, more than memory can hold"));
     if (buffer.data == nullptr && buffer.elements != 0)
         throw invalid(text("buffer has ", buffer.elements, " elements and data NULL"));
-    const uint32_t replicas = self.job().replica_count();
+    const uint32_t replicas = self.job().replicas.count();
     if (other >= replicas) throw invalid(text(which, " is ", other, "; the replicas are 0 to ", replicas - 1));
 }
 
@@ -89,7 +89,7 @@ mdist_status_t message_guard(const char *function, bool sends, mdist_replica_t *
         if (Gpu *const gpu = self.device().gpu()) gpu->replica_stream().require_running(function);
         check_message(*buffer, self, other, sends ? "to" : "from");
         const MailKey key = {sends ? self.id() : other, sends ? other : self.id(), tag, self.run->number};
-        body(self, gpu_with(self, *buffer), key, timeout_ns != 0 ? timeout_ns : self.job().group().timeout());
+        body(self, gpu_with(self, *buffer), key, timeout_ns != 0 ? timeout_ns : self.job().comm.group().timeout());
     });
 }
 
@@ -98,7 +98,7 @@ mdist_status_t call(const char *function, bool sends, mdist_replica_t *replica, 
     return message_guard(
         function, sends, replica, other, tag, buffer, options, error,
         [&](Replica &self, Gpu *gpu, const MailKey &key, uint64_t timeout_ns) {
-            Parcel(self.job().mail(), gpu, sends, self.local_index(), key, *buffer, timeout_ns, false).call();
+            Parcel(self.job().comm.mail(), gpu, sends, self.local_index(), key, *buffer, timeout_ns, false).call();
         });
 }
 
@@ -109,8 +109,8 @@ mdist_status_t start(const char *function, bool sends, mdist_replica_t *replica,
                          [&](Replica &self, Gpu *gpu, const MailKey &key, uint64_t timeout_ns) {
                              need(out, "out");
                              Job &job = self.job();
-                             const auto parcel = std::make_shared<Parcel>(job.mail(), gpu, sends, self.local_index(),
-                                                                          key, *buffer, timeout_ns, true);
+                             const auto parcel = std::make_shared<Parcel>(
+                                 job.comm.mail(), gpu, sends, self.local_index(), key, *buffer, timeout_ns, true);
                              const auto work = std::make_shared<StartedMessage>(job.shared_from_this(), parcel);
                              parcel->start();
                              try {

@@ -31,8 +31,8 @@ mdist_status_t mdist_preemption_check(mdist_preemption_t *preemption, int32_t *v
         need(verdict, "verdict");
         const uint64_t timeout_ns = timeout_of(options);
         const Turn turn(pinned->job(), "mdist_preemption_check", "mdist_merge_call first, and check in the merge");
-        pinned->job().require_no_commands("mdist_preemption_check",
-                                          "call it in a merge of a step, where all workers call it");
+        pinned->job().reach.require_no_commands("mdist_preemption_check",
+                                                "call it in a merge of a step, where all workers call it");
         const Preemption::Answer answer = pinned->check(timeout_ns);
         *verdict = answer.verdict;
         if (worker != nullptr) *worker = answer.worker;

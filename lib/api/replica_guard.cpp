@@ -17,15 +17,17 @@ void note_failure(Replica &replica, const char *function, const Failure &failure
     } catch (const std::bad_alloc &) {
         // The sentence only helps; the failure is reported without it.
     }
-    if (together) release_failure(replica.job().group(), function, replica.id(), failure);
+    if (together) release_failure(replica.job().comm.group(), function, replica.id(), failure);
 }
 
 void tell_workers(Job &job, const char *function, const Failure &failure) noexcept {
-    if (job.view().workers > 1) job.fail_workers(function, failure);
+    if (job.reach.view().workers > 1) job.comm.fail_workers(function, failure);
 }
 
 void tell_workers(Job &job, const char *function, const Failure &failure, uint64_t entered) noexcept {
-    if (job.view().workers > 1 && job.operations_entered() == entered && job.all_refuse(function, failure)) return;
+    if (job.reach.view().workers > 1 && job.comm.operations_entered() == entered &&
+        job.comm.all_refuse(function, failure))
+        return;
     tell_workers(job, function, failure);
 }
 
@@ -52,7 +54,7 @@ mdist_call_options_t known_options(const mdist_call_options_t *options, bool ncc
 }
 
 bool uses_nccl(const Job &job) {
-    return job.gpus() != nullptr && job.gpus()->uses_nccl();
+    return job.comm.gpus() != nullptr && job.comm.gpus()->uses_nccl();
 }
 
 } // namespace
@@ -92,7 +94,7 @@ uint64_t timeout_of(const Job &job, const mdist_call_options_t *options) {
 Packing packing_of(const Job &job, const mdist_call_options_t *options) {
     const uint64_t bytes =
         options == nullptr ? 0 : static_cast<uint64_t>(known_options(options, uses_nccl(job)).bytes_per_pack);
-    return bytes == 0 ? job.packing() : Packing{bytes, 1};
+    return bytes == 0 ? job.comm.packing : Packing{bytes, 1};
 }
 
 void need_no_packs(const mdist_call_options_t *options) {
@@ -104,7 +106,7 @@ void need_no_packs(const mdist_call_options_t *options) {
 }
 
 void need_reachable(const Job &job, uint32_t replica_id, const Call &call) {
-    if (job.gpus() != nullptr) return; // GPU replicas check this in the call
+    if (job.comm.gpus() != nullptr) return; // GPU replicas check this in the call
     for (std::size_t b = 0; b < call.buffer_count; ++b)
         for (const mdist_buffer_t *const each : {&call.inputs[b], &call.outputs[b]})
             if (const int32_t gpu = gpu_of(each->data); gpu >= 0)

@@ -67,7 +67,7 @@ mdist_status_t shared_call_guard(const char *function, mdist_strategy_t *handle,
                                  mdist_error_t **error, Body &&body) {
     return strategy_guard(function, handle, instead, error, [&](Strategy &strategy) {
         bool others_wait = true;
-        const uint64_t entered = strategy.operations_entered();
+        const uint64_t entered = strategy.comm.operations_entered();
         try {
             if constexpr (std::is_invocable_v<Body, Strategy &, bool &>)
                 body(strategy, others_wait);

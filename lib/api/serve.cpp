@@ -84,11 +84,11 @@ mdist_status_t mdist_serve(mdist_strategy_t *strategy, const mdist_call_options_
             throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                           "mdist_serve works only with strategy: in_graph. With other strategies, every worker calls "
                           "mdist_run itself");
-        if (pinned->worker() == 0)
+        if (pinned->replicas.worker() == 0)
             throw Failure(
                 MDIST_ERR_WRONG_CONTEXT,
                 "mdist_serve must not be called on worker 0. Worker 0 is the client: call mdist_run_named there")
                 .reason("in_graph");
-        pinned->session()->serve(pinned->timeout_or_own(timeout_ns));
+        pinned->session()->serve(pinned->comm.timeout_or_own(timeout_ns));
     });
 }

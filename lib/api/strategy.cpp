@@ -61,11 +61,11 @@ mdist_status_t mdist_strategy_create(const mdist_config_t *config, mdist_strateg
 
 void mdist_strategy_abort(mdist_strategy_t *strategy) {
     if (process_forked()) return;
-    if (const auto pinned = try_pin(strategy)) pinned->abort();
+    if (const auto pinned = try_pin(strategy)) pinned->comm.abort("mdist_strategy_abort was called", "aborted");
 }
 
 mdist_status_t mdist_strategy_check_health(const mdist_strategy_t *strategy, mdist_error_t **error) {
-    return guard("mdist_strategy_check_health", error, [&] { pin(strategy)->check_health(); });
+    return guard("mdist_strategy_check_health", error, [&] { pin(strategy)->comm.check_health(); });
 }
 
 void mdist_strategy_destroy(mdist_strategy_t *strategy) {
@@ -74,37 +74,37 @@ void mdist_strategy_destroy(mdist_strategy_t *strategy) {
 
 uint32_t mdist_strategy_replica_count(const mdist_strategy_t *strategy) {
     const auto pinned = try_pin(strategy);
-    return pinned ? pinned->replica_count() : 0;
+    return pinned ? pinned->replicas.count() : 0;
 }
 
 uint32_t mdist_strategy_local_replica_count(const mdist_strategy_t *strategy) {
     const auto pinned = try_pin(strategy);
-    return pinned ? pinned->view().replicas : 0;
+    return pinned ? pinned->reach.view().replicas : 0;
 }
 
 uint32_t mdist_strategy_worker_count(const mdist_strategy_t *strategy) {
     const auto pinned = try_pin(strategy);
-    return pinned ? pinned->worker_count() : 0;
+    return pinned ? pinned->replicas.worker_count() : 0;
 }
 
 uint32_t mdist_strategy_worker(const mdist_strategy_t *strategy) {
     const auto pinned = try_pin(strategy);
-    return pinned ? pinned->worker() : MDIST_NONE;
+    return pinned ? pinned->replicas.worker() : MDIST_NONE;
 }
 
 int32_t mdist_strategy_is_chief(const mdist_strategy_t *strategy) {
     const auto pinned = try_pin(strategy);
-    return pinned && pinned->worker() == 0 ? 1 : 0;
+    return pinned && pinned->replicas.worker() == 0 ? 1 : 0;
 }
 
 mdist_status_t mdist_strategy_device(const mdist_strategy_t *strategy, uint32_t local_replica, char *text,
                                      size_t capacity, size_t *needed, mdist_error_t **error) {
     return guard("mdist_strategy_device", error, [&] {
         const auto pinned = pin(strategy);
-        const uint32_t count = pinned->view().replicas;
+        const uint32_t count = pinned->reach.view().replicas;
         if (local_replica >= count)
             throw invalid(mdist::text("local_replica is ", local_replica, "; this strategy has ", count));
-        copy_text(pinned->place_name(local_replica), text, capacity, needed);
+        copy_text(pinned->reach.place_name(local_replica), text, capacity, needed);
     });
 }
 
@@ -162,7 +162,7 @@ uint32_t mdist_replica_local_index(const mdist_replica_t *replica) {
 
 uint32_t mdist_replica_count(const mdist_replica_t *replica) {
     const auto pinned = try_pin(replica);
-    return pinned ? pinned->job().replica_count() : 0;
+    return pinned ? pinned->job().replicas.count() : 0;
 }
 
 mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, const char *path, mdist_tensor_t *out,

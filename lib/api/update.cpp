@@ -35,7 +35,7 @@ std::vector<Tensor> tensors_for(const Update &update, uint32_t local) {
     std::vector<Tensor> tensors;
     for (const ValuePointer &argument : update.arguments)
         visit_leaves(*argument, [&](const Value &leaf, size_t) {
-            tensors.push_back(usable_on(update.job.device(local), leaf.tensor_for(local)));
+            tensors.push_back(usable_on(update.job.replicas.device(local), leaf.tensor_for(local)));
         });
     return tensors;
 }
@@ -62,27 +62,27 @@ Results update_one(const Update &update, uint32_t local, const mdist_tensor_t *c
 std::vector<ValuePointer> mdist::update_copies(Job &job, const Variable *variable, mdist_update_fn function,
                                                void *user_data, const std::vector<ValuePointer> &arguments,
                                                size_t result_count) {
-    check_arguments(arguments, job.local_replica_count());
+    check_arguments(arguments, job.replicas.local_count());
     std::string what = variable == nullptr ? "the update of what belongs to no variable"
                                            : text("the update of variable \"", variable->spec().name, "\"");
     const Update update{job, std::move(what), function, user_data, arguments, result_count};
     std::vector<Results> all;
     if (variable != nullptr) variable->require_copies();
-    for (uint32_t local = 0; local < job.local_replica_count(); ++local) {
+    for (uint32_t local = 0; local < job.replicas.local_count(); ++local) {
         const Context context(job, Context::Kind::kUpdate, local);
         mdist_tensor_t copy = {};
         if (variable != nullptr) copy = variable->copy(local).describe();
         try {
             all.push_back(update_one(update, local, variable == nullptr ? nullptr : &copy));
         } catch (Failure &failure) {
-            throw std::move(failure).replica(job.first_replica_id() + local);
+            throw std::move(failure).replica(job.replicas.first_id() + local);
         }
     }
     std::vector<ValuePointer> values;
     for (size_t i = 0; i < result_count; ++i) {
         std::vector<Part> parts;
         for (Results &made : all) parts.push_back(std::move(made[i]));
-        values.push_back(regroup(text("result ", i, " of ", update.what), std::move(parts), job));
+        values.push_back(regroup(text("result ", i, " of ", update.what), std::move(parts), job.replicas));
     }
     return values;
 }
@@ -97,7 +97,7 @@ mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_fn update, 
         const std::vector<ValuePointer> given = values_of(arguments, argument_count, "arguments");
         Job &job = self->job();
         const Turn turn(job, "mdist_update", "mdist_merge_call first, and update inside the merge");
-        job.require_no_commands("mdist_update", kByName);
+        job.reach.require_no_commands("mdist_update", kByName);
         hand_out(update_copies(job, self.get(), update, user_data, given, result_count), results);
     });
 }
@@ -110,7 +110,7 @@ mdist_status_t mdist_update_non_slot(mdist_strategy_t *strategy, mdist_update_fn
                               if (update == nullptr) throw invalid("update is NULL");
                               need_array(results, result_count, "results");
                               const auto given = values_of(arguments, argument_count, "arguments");
-                              self.require_no_commands("mdist_update_non_slot", kByName);
+                              self.reach.require_no_commands("mdist_update_non_slot", kByName);
                               hand_out(update_copies(self, nullptr, update, user_data, given, result_count), results);
                           });
 }

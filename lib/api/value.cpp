@@ -73,12 +73,12 @@ mdist_status_t mdist_value_per_replica(mdist_strategy_t *strategy, const mdist_t
         const auto pinned = pin(strategy);
         need_array(tensors, count, "tensors");
         need(out, "out");
-        const uint32_t replicas = pinned->view().replicas;
+        const uint32_t replicas = pinned->reach.view().replicas;
         if (count != replicas)
             throw invalid(text("count is ", count, "; this strategy has ", replicas, " local replicas"));
         std::vector<Tensor> copies;
         for (uint32_t local = 0; local < count; ++local)
-            copies.push_back(copy_on(pinned->place(local), tensors[local]));
+            copies.push_back(copy_on(pinned->reach.place(local), tensors[local]));
         *out = publish<mdist_value_t>(Value::per_replica(std::move(copies)));
     });
 }
@@ -156,11 +156,11 @@ mdist_status_t mdist_values_from_function(mdist_strategy_t *strategy, mdist_valu
         require_cross_replica(
             *pinned, "mdist_values_from_function",
             "Make values before mdist_run and pass them as its arguments, or call mdist_merge_call first");
-        const View view = pinned->view();
+        const View view = pinned->reach.view();
         std::vector<Part> parts;
         for (uint32_t local = 0; local < view.replicas; ++local)
-            parts.push_back(part_from(function, view.first + local, pinned->replica_count(), user_data));
-        ValuePointer value = regroup("the value", std::move(parts), *pinned, Grouping::kPerReplica);
+            parts.push_back(part_from(function, view.first + local, pinned->replicas.count(), user_data));
+        ValuePointer value = regroup("the value", std::move(parts), pinned->replicas, Grouping::kPerReplica);
         *out = publish<mdist_value_t>(value ? std::move(value) : structure_of({}));
     });
 }

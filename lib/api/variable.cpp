@@ -50,10 +50,11 @@ constexpr const char *kInsteadOfCaching = "mdist_variable_tensor, and keep a cop
 
 /// Checks functions that give out memory of this process.
 void require_here(const Job &strategy, uint32_t local_replica, const char *function) {
-    const uint32_t count = strategy.local_replica_count();
+    const uint32_t count = strategy.replicas.local_count();
     if (local_replica < count) return;
-    if (local_replica < strategy.view().replicas)
-        strategy.require_no_commands(function, "read the variable (mdist_variable_read), or use its memory in a step");
+    if (local_replica < strategy.reach.view().replicas)
+        strategy.reach.require_no_commands(function,
+                                           "read the variable (mdist_variable_read), or use its memory in a step");
     throw invalid(text("local_replica is ", local_replica, "; this strategy has ", count));
 }
 
@@ -71,7 +72,7 @@ mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const char *nam
         "mdist_variable_create", strategy, "mdist_replica_variable_create", error, [&](Strategy &self) {
             need(out, "out");
             VariableSpec spec = spec_of(self, name, initial, options);
-            const Tensor values = initial_of(*initial, self.place(0));
+            const Tensor values = initial_of(*initial, self.reach.place(0));
             Session *const session = self.commanding();
             *out = publish<mdist_variable_t>(
                 session != nullptr ? session->create(std::move(spec), values)
@@ -131,7 +132,7 @@ mdist_status_t mdist_variable_read(mdist_variable_t *variable, mdist_value_t **o
                         "mdist_variable_tensor, and read this replica's copy from memory");
         VariableStore &store = self->store();
         // Only the client of an in-graph job has a cache. What all workers do together must not depend on it.
-        const bool caches = self->job().commands() || !self->job().in_graph();
+        const bool caches = self->job().reach.commands() || !self->job().reach.in_graph();
         std::shared_ptr<Value> value = caches ? store.cached_read(self->spec().name) : nullptr;
         if (!value) {
             value = Value::plain(self->read(timeout_ns));

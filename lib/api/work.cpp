@@ -23,11 +23,11 @@ class StartedCollective final : public Work {
                       std::shared_ptr<Operation> operation, uint32_t replica)
         : owner_(std::move(owner)),
           job_(job),
-          meeting_(job.keep_meeting()),
+          meeting_(job.comm.keep_meeting()),
           operations_(operations),
           operation_(std::move(operation)),
           replica_(replica),
-          generation_(job.generation()) {}
+          generation_(job.elastic.now()) {}
     void settle() noexcept override {
         if (operation_->over()) return operation_->leave_result();
         // In a function of mdist_work_on_done, giving it up might wait for this very thread. It stays in its line.
@@ -53,7 +53,7 @@ class StartedCollective final : public Work {
 
   private:
     OperationQueue &operations() const {
-        job_.require_generation(generation_, "the work");
+        job_.elastic.require_now(generation_, "the work");
         return operations_;
     }
 

@@ -100,7 +100,7 @@ void Checkpoint::save(uint64_t number, uint64_t timeout_ns) {
         const Tensor value = reduced ? variable.read(timeout_ns) : variable.copy(0);
         if (!writing || trouble) continue;
         try {
-            writing->write(i, reduced ? *host() : job_->device(0), value);
+            writing->write(i, reduced ? *host() : job_->replicas.device(0), value);
         } catch (const Failure &failure) {
             trouble = failure;
         } catch (const std::bad_alloc &) {

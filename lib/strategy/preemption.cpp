@@ -26,14 +26,14 @@ Preemption::Standing Preemption::own_standing() {
 }
 
 Preemption::Answer Preemption::check(uint64_t timeout_ns) {
-    job_->require_open();
+    job_->use.require_open();
     const Standing own = own_standing();
     Standing most = own;
-    uint32_t worker = own == kStays ? MDIST_NONE : job_->worker();
+    uint32_t worker = own == kStays ? MDIST_NONE : job_->replicas.worker();
     if (Workers *const workers = job_->workers()) {
         Call call;
         call.kind = &calls::kCheckPreemption;
-        const Workers::Blobs all = workers->gather(call, &own, sizeof own, job_->timeout_or_own(timeout_ns));
+        const Workers::Blobs all = workers->gather(call, &own, sizeof own, job_->comm.timeout_or_own(timeout_ns));
         for (uint32_t rank = workers->count(); rank-- > 0;) {
             if (all[rank].size() != sizeof own || all[rank][0] < kStays || all[rank][0] > kMustEnd)
                 throw bad_message(rank, "bytes that do not say whether it must end");

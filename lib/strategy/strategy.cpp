@@ -8,9 +8,11 @@
 namespace mdist {
 
 Strategy::Strategy(const Config &config)
-    : Job(config), variables_(std::make_shared<VariableStore>(devices(), shared_memory())), inputs_(config) {
-    if (elastic().on()) elastic_part_ = std::make_unique<Elastic>(*this, *variables_, runs_, graphs_);
-    if (!in_graph()) return;
+    : Job(config),
+      variables_(std::make_shared<VariableStore>(replicas.devices(), comm.shared_memory())),
+      inputs_(config) {
+    if (elastic.on()) elastic_part_ = std::make_unique<Elastic>(*this, *variables_, runs_, graphs_);
+    if (!reach.in_graph()) return;
     session_ = std::make_unique<Session>(runs_, variables_, registry_);
     variables_->commands = session_.get();
 }
@@ -27,9 +29,10 @@ void Strategy::merge(Replica &replica, const Merge &merge, std::vector<Part> arg
 }
 
 void Strategy::close() noexcept {
-    begin_close();
+    // A thread that has the turn stops the job when it is done.
+    if (use.close()) comm.abort("the strategy was destroyed", "destroyed");
     open_runs_.close();
-    stop_if_free();
+    stop_if_over();
 }
 
 /// Drops the replicas' handles, which keep the strategy alive.

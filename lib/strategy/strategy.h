@@ -36,7 +36,7 @@ class Strategy final : public Job {
     /// The session of an in-graph job, even of one with a single worker; nullptr for other jobs.
     Session *session() const { return session_.get(); }
     /// The same if this thread would give commands, else nullptr.
-    Session *commanding() const { return commands() ? session_.get() : nullptr; }
+    Session *commanding() const { return reach.commands() ? session_.get() : nullptr; }
 
     /// Called by each local replica in its step. Each gets its own part of the results in `merged`.
     void merge(Replica &replica, const Merge &merge, std::vector<Part> arguments, std::size_t result_count,
@@ -54,7 +54,7 @@ class Strategy final : public Job {
     Registry registry_;
     std::unique_ptr<Elastic> elastic_part_;
     std::unique_ptr<Session> session_;
-    Graphs graphs_{local_replica_count()}; // NCCL frees its communicators only when they are destroyed
+    Graphs graphs_{replicas.local_count()}; // NCCL frees its communicators only when they are destroyed
 };
 
 } // namespace mdist

@@ -19,10 +19,10 @@
 namespace mdist {
 
 void Elastic::commit(uint64_t step, uint64_t timeout_ns) {
-    job_.require_open();
+    job_.use.require_open();
     job_.require_sound();
     const uint64_t number = commits_.empty() ? 1 : commits_.back().id.number + 1;
-    keep({number, job_.generation()}, step, timeout_ns);
+    keep({number, job_.elastic.now()}, step, timeout_ns);
     runs_.before_next(nullptr); // there is no need for commit 0 any more
     losses_ = 0;
 }
@@ -31,9 +31,9 @@ void Elastic::commit(uint64_t step, uint64_t timeout_ns) {
 void Elastic::begin_with_first_run() {
     runs_.before_next([this] {
         try {
-            keep({0, job_.generation()}, 0, 0);
+            keep({0, job_.elastic.now()}, 0, 0);
         } catch (...) { // also if the function of the program ends its thread
-            if (!job_.end_of_collectives()) begin_with_first_run();
+            if (!job_.comm.end_of_collectives()) begin_with_first_run();
             rethrow();
         }
     });
@@ -41,21 +41,21 @@ void Elastic::begin_with_first_run() {
 
 /// In the first commit of a generation, which all of its workers make, they tell each other where they are.
 void Elastic::find_holders(Workers &others, const Call &call, uint64_t timeout_ns) {
-    if (holders_of_generation_ == job_.generation()) return;
+    if (holders_of_generation_ == job_.elastic.now()) return;
     const std::string own = host_identity();
     std::vector<std::string> hosts;
     for (const std::vector<char> &host : others.gather(call, own.data(), own.size(), timeout_ns))
         hosts.emplace_back(host.data(), host.size());
-    holders_ = choose_holders(hosts, job_.worker(), job_.elastic().copies);
-    holders_of_generation_ = job_.generation();
+    holders_ = choose_holders(hosts, job_.replicas.worker(), job_.elastic.settings.copies);
+    holders_of_generation_ = job_.elastic.now();
 }
 
 void Elastic::send_parts(Workers &others, const Call &call, KeptCommit &made, uint64_t timeout_ns) const {
-    const uint32_t self = job_.worker();
+    const uint32_t self = job_.replicas.worker();
     Shipment own;
     for (const auto &[replica, part] : made.parts) own.add(replica, part);
     const std::string bytes = own.take();
-    std::vector<std::string> blobs(job_.worker_count());
+    std::vector<std::string> blobs(job_.replicas.worker_count());
     for (const uint32_t holder : holders_) blobs[holder] = bytes;
     const Workers::Blobs received = others.exchange(call, blobs, timeout_ns);
     for (uint32_t worker = 0; worker < received.size(); ++worker)
@@ -74,7 +74,7 @@ void Elastic::attempt(std::optional<Failure> &failed, FunctionRef<void()> part) 
         part();
     } catch (...) {
         if (thread_is_ending()) {
-            job_.fail_workers("mdist_commit", thread_ended()); // the others wait for this worker
+            job_.comm.fail_workers("mdist_commit", thread_ended()); // the others wait for this worker
             rethrow();
         }
         if (!failed) failed = current_failure();
@@ -92,11 +92,11 @@ void Elastic::mark(const Call &call, const std::optional<Failure> &failed, uint6
             return std::string();
         });
     } catch (const Failure &) {
-        if (failed || !job_.end_of_collectives()) commits_.pop_back(); // nobody can have marked it
+        if (failed || !job_.comm.end_of_collectives()) commits_.pop_back(); // nobody can have marked it
         throw;
     } catch (const std::bad_alloc &) { // others may have marked it: then both commits stay until a regroup
         if (failed || others == nullptr) commits_.pop_back();
-        job_.fail_workers("mdist_commit", Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        job_.comm.fail_workers("mdist_commit", Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
         throw;
     }
     commits_.back().marked = true;
@@ -104,7 +104,7 @@ void Elastic::mark(const Call &call, const std::optional<Failure> &failed, uint6
 
 /// The last commit stays until all have marked this one. If a worker is lost halfway, both are there.
 void Elastic::keep(CommitId id, uint64_t step, uint64_t timeout_ns) {
-    const uint64_t limit = job_.timeout_or_own(timeout_ns);
+    const uint64_t limit = job_.comm.timeout_or_own(timeout_ns);
     Workers *const others = job_.other_workers();
     const State all = state();
     const std::string subject = text("step ", step, ", commit ", id.number, "\n", all.text());

@@ -46,7 +46,7 @@ std::optional<IteratorState> position_of(Iterator &iterator, bool begins) {
 
 Elastic::Elastic(Job &job, VariableStore &variables, Runs &runs, Graphs &graphs)
     : job_(job), variables_(variables), runs_(runs), graphs_(graphs) {
-    if (!job_.joining()) begin_with_first_run();
+    if (!job_.elastic.joining()) begin_with_first_run();
 }
 
 void Elastic::add(const std::shared_ptr<Blob> &blob) {
@@ -75,16 +75,16 @@ void Elastic::add(const std::shared_ptr<Iterator> &iterator) {
 
 bool Elastic::membership_changed(uint64_t timeout_ns) {
     job_.require_sound();
-    const ElasticSettings &settings = job_.elastic();
-    const bool room = job_.worker_count() < settings.max_workers;
-    const ElasticMembership &membership = *job_.elastic_membership();
+    const ElasticSettings &settings = job_.elastic.settings;
+    const bool room = job_.replicas.worker_count() < settings.max_workers;
+    const ElasticMembership &membership = *job_.elastic.membership();
     const char mine = (room && membership.newcomers() != 0) || membership.any_leaves() ? 1 : 0;
     Workers *const others = job_.other_workers();
     if (others == nullptr) return mine != 0;
     Call call;
     call.kind = &calls::kMembershipChanged;
     bool any = false;
-    const Workers::Blobs all = others->gather(call, &mine, sizeof mine, job_.timeout_or_own(timeout_ns));
+    const Workers::Blobs all = others->gather(call, &mine, sizeof mine, job_.comm.timeout_or_own(timeout_ns));
     for (uint32_t worker = 0; worker < all.size(); ++worker) {
         if (all[worker].size() != sizeof mine) throw bad_message(worker, "bytes that do not say who waits");
         any = any || all[worker][0] != 0;
@@ -125,11 +125,11 @@ std::string Elastic::part_of(const State &state, uint32_t local) const {
     char *at = part.data();
     for (const auto &variable : state.own) {
         const Tensor &copy = variable->copy(local);
-        job_.device(local).copy_out(at, copy.data(), copy.bytes());
+        job_.replicas.device(local).copy_out(at, copy.data(), copy.bytes());
         at += copy.bytes();
     }
     for (const auto &blob : state.blobs) {
-        blob->save(job_.first_replica_id() + local, at);
+        blob->save(job_.replicas.first_id() + local, at);
         at += blob->bytes;
     }
     return part;
@@ -149,14 +149,14 @@ void Elastic::copy(const State &state, bool begins, KeptCommit &into) const {
     char *at = into.shared.data();
     for (const auto &variable : state.mirrored) {
         const Tensor &copy = variable->copy(0);
-        job_.device(0).copy_out(at, copy.data(), copy.bytes());
+        job_.replicas.device(0).copy_out(at, copy.data(), copy.bytes());
         at += copy.bytes();
     }
     if (!positions.empty()) std::memcpy(at, positions.data(), positions.size());
     into.has_parts = state.has_parts();
     into.parts.clear();
-    for (uint32_t local = 0; into.has_parts && local < job_.local_replica_count(); ++local)
-        into.parts[job_.first_replica_id() + local] = part_of(state, local);
+    for (uint32_t local = 0; into.has_parts && local < job_.replicas.local_count(); ++local)
+        into.parts[job_.replicas.first_id() + local] = part_of(state, local);
 }
 
 void Elastic::write_part_back(const State &state, uint32_t local, const std::string &part) const {
@@ -168,11 +168,11 @@ void Elastic::write_part_back(const State &state, uint32_t local, const std::str
     const char *at = part.data();
     for (const auto &variable : state.own) {
         const Tensor &copy = variable->copy(local);
-        job_.device(local).copy_in(copy.data(), at, copy.bytes());
+        job_.replicas.device(local).copy_in(copy.data(), at, copy.bytes());
         at += copy.bytes();
     }
     for (const auto &blob : state.blobs) {
-        blob->restore(job_.first_replica_id() + local, at);
+        blob->restore(job_.replicas.first_id() + local, at);
         at += blob->bytes;
     }
 }
@@ -186,9 +186,9 @@ void Elastic::write_back(const State &state, const KeptCommit &from) const {
         variable->write(0, from.shared.data() + at, bytes);
         at += bytes;
     }
-    for (uint32_t local = 0; from.has_parts && local < job_.local_replica_count(); ++local)
-        write_part_back(state, local, from.parts.at(job_.first_replica_id() + local));
-    job_.finish_devices();
+    for (uint32_t local = 0; from.has_parts && local < job_.replicas.local_count(); ++local)
+        write_part_back(state, local, from.parts.at(job_.replicas.first_id() + local));
+    job_.replicas.finish_devices();
     PayloadReader positions(std::string_view(from.shared).substr(at));
     for (const auto &iterator : state.iterators) {
         const std::string position = positions.text();

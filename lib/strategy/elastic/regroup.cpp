@@ -6,7 +6,6 @@
 #include "comm/workers/workers.h"
 #include "device/gpu/gpu.h"
 #include "strategy/job/call_functions.h"
-#include "strategy/job/form.h"
 #include "strategy/variables/variable.h"
 #include "util/log.h"
 #include "util/payload.h"
@@ -104,12 +103,12 @@ KeptCommit *Elastic::find(CommitId id) {
 
 Holdings Elastic::holdings() const {
     Holdings held;
-    for (const KeptCommit &kept : commits_) held.push_back(kept.held(job_.elastic().replicas));
+    for (const KeptCommit &kept : commits_) held.push_back(kept.held(job_.elastic.settings.replicas));
     return held;
 }
 
 void Elastic::check_is_loss() const {
-    const auto cause = job_.end_of_collectives();
+    const auto cause = job_.comm.end_of_collectives();
     if (!cause) return;
     if (!is_loss(*cause))
         throw Failure(
@@ -117,7 +116,7 @@ void Elastic::check_is_loss() const {
             text("the job has failed, but not because a worker was lost, and would fail again: ", cause->message()))
             .reason("not_a_loss")
             .worker(cause->worker());
-    const uint32_t most = job_.elastic().max_losses_per_commit;
+    const uint32_t most = job_.elastic.settings.max_losses_per_commit;
     if (losses_ < most) return;
     throw Failure(cause->status(), text("workers were lost ", losses_ + 1,
                                         " times without a new commit, more often than "
@@ -130,15 +129,15 @@ void Elastic::check_is_loss() const {
 /// What their streams still do may use memory that the next generation takes over. A worker whose GPU has failed, or
 /// has not ended its work, is out of the job.
 void Elastic::finish_gpus() const {
-    for (const auto &device : job_.devices())
+    for (const auto &device : job_.replicas.devices())
         if (device->gpu() != nullptr) device->gpu()->finish_unless_overdue();
 }
 
 uint64_t Elastic::regroup(uint64_t timeout_ns) {
-    job_.require_open();
+    job_.use.require_open();
     check_is_loss();
-    if (job_.end_of_collectives()) ++losses_;
-    const uint64_t limit = timeout_ns != 0 ? timeout_ns : job_.link_settings().timeout_ns;
+    if (job_.comm.end_of_collectives()) ++losses_;
+    const uint64_t limit = timeout_ns != 0 ? timeout_ns : job_.comm.link_settings.timeout_ns;
     for (;;) {
         finish_gpus();
         job_.leave_generation();
@@ -148,7 +147,7 @@ uint64_t Elastic::regroup(uint64_t timeout_ns) {
 
 Generation Elastic::next(uint64_t timeout_ns) {
     try {
-        return job_.elastic_membership()->next(holdings(), timeout_ns);
+        return job_.elastic.membership()->next(holdings(), timeout_ns);
     } catch (const Failure &failure) {
         drop_out(failure);
         throw;
@@ -161,10 +160,10 @@ Generation Elastic::next(uint64_t timeout_ns) {
 /// This worker is out of the job. The others lose it at once, also if the program goes on, and nobody may use what is
 /// half made here.
 void Elastic::drop_out(const Failure &failure) {
-    job_.elastic_membership()->leave();
-    if (job_.group().failed()) return; // all have been told
+    job_.elastic.membership()->leave();
+    if (job_.comm.group().failed()) return; // all have been told
     job_.leave_generation();
-    job_.group().fail(failure);
+    job_.comm.group().fail(failure);
 }
 
 /// Returns false if workers were lost again, or turned away.
@@ -172,15 +171,16 @@ bool Elastic::enter(const Generation &next) {
     try {
         job_.enter_generation(next);
         runs_.span_changed();
-        graphs_.span_changed(job_.local_replica_count());
+        graphs_.span_changed(job_.replicas.local_count());
         runs_.before_next(nullptr);
-        variables_.span_changed(job_.devices());
+        variables_.span_changed(job_.replicas.devices());
         for (const auto &variable : variables_.all()) variable->span_changed();
-        restore(next, job_.link_settings().timeout_ns);
+        restore(next, job_.comm.link_settings.timeout_ns);
         return true;
     } catch (const Failure &failure) {
         // A GPU that has failed for good ends its worker's regroup. Another failure may come again each time.
-        const bool too_often = failure.status() == MDIST_ERR_DEVICE && ++losses_ > job_.elastic().max_losses_per_commit;
+        const bool too_often =
+            failure.status() == MDIST_ERR_DEVICE && ++losses_ > job_.elastic.settings.max_losses_per_commit;
         if (!is_loss(failure) || failure.reason() == "no_commit" || too_often) {
             drop_out(failure);
             throw;
@@ -195,7 +195,7 @@ bool Elastic::enter(const Generation &next) {
 
 void Elastic::restore(const Generation &next, uint64_t timeout_ns) {
     if (!next.resume) {
-        job_.fail_workers("mdist_regroup", without_commit());
+        job_.comm.fail_workers("mdist_regroup", without_commit());
         throw without_commit();
     }
     const State all = state();
@@ -207,7 +207,7 @@ void Elastic::restore(const Generation &next, uint64_t timeout_ns) {
     try {
         write_back(all, *found);
     } catch (const Failure &failure) {
-        job_.fail_workers("mdist_regroup", failure); // the others wait for this worker
+        job_.comm.fail_workers("mdist_regroup", failure); // the others wait for this worker
         throw;
     }
     std::erase_if(commits_, [&](const KeptCommit &kept) { return kept.id != *next.resume; });
@@ -225,7 +225,7 @@ void Elastic::take_from_others(Workers &others, const Call &call, CommitId id, c
         mine.has = true;
         mine.step = own->step;
         mine.has_parts = own->has_parts;
-        if (own->has_parts) mine.parts = own->held(job_.replica_count()).whole;
+        if (own->has_parts) mine.parts = own->held(job_.replicas.count()).whole;
     }
     const std::string told = mine.encoded();
     std::vector<Offer> offers;
@@ -259,7 +259,7 @@ void Elastic::take_from_others(Workers &others, const Call &call, CommitId id, c
         Shipment shipment;
         anybody_lacks = anybody_lacks || !offers[worker].has;
         if (!offers[worker].has && sender == others.self()) shipment.add_shared(own->shared);
-        const Span &span = job_.span_of(worker);
+        const Span &span = job_.replicas.span_of(worker);
         for (uint32_t replica = span.first; source->has_parts && replica < span.last; ++replica) {
             if (offers[worker].part_is_there(replica)) continue;
             anybody_lacks = true;

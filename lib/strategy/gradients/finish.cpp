@@ -96,7 +96,7 @@ void Gradients::await_buckets(const Party &replica, Share &share) {
         device.zero(round.squares_on_gpu.get(), bytes);
     }
     for (std::size_t b = 0; b < plan_.buckets().size(); ++b) {
-        job_->operations().wait(*share.round.started[b], kNoDeadline);
+        job_->comm.operations().wait(*share.round.started[b], kNoDeadline);
         if (plan_.options().lent) unpack(replica, share, plan_.buckets()[b]);
         if (plan_.options().norm) add_squares(replica, share, plan_.buckets()[b]);
     }
@@ -108,7 +108,7 @@ void Gradients::await_buckets(const Party &replica, Share &share) {
 /// Adds this replica's terms of the norm: every Nth block, so that all replicas have about as much to do in each
 /// bucket.
 void Gradients::add_squares(const Party &replica, Share &share, const GradientPlan::Bucket &bucket) {
-    const uint32_t replicas = job_->replica_count();
+    const uint32_t replicas = job_->replicas.count();
     Gpu *const gpu = replica.device().gpu();
     const reduce::FloatEnvironment environment;
     std::vector<mdist_gpu_squares> on_gpu; // of the whole bucket, for one call
@@ -134,7 +134,7 @@ double Gradients::norm(Party &replica, Share &share) {
     const mdist_buffer_t buffer = {squares.data(), squares.size(), MDIST_FLOAT64, 0};
     const auto exchange = start(replica, share.round, plan_.buckets().size(), {buffer}, MDIST_SUM);
     share.round.started.push_back(exchange);
-    job_->operations().wait(*exchange, kNoDeadline);
+    job_->comm.operations().wait(*exchange, kNoDeadline);
     const reduce::FloatEnvironment environment;
     return root_of_sum(squares);
 }

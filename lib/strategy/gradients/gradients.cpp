@@ -27,26 +27,26 @@ void Gradients::leave_shares() {
     for (std::size_t i = 0; i < shares_.size(); ++i)
         former_[i] = {std::move(shares_[i]->gradients), std::move(shares_[i]->spare), shares_[i]->place};
     shares_.clear();
-    for (uint32_t local = 0; local < std::min<std::size_t>(former_.size(), job_->local_replica_count()); ++local)
-        if (!(former_[local].place == job_->device(local).place())) // of a newcomer that has its GPUs only now
+    for (uint32_t local = 0; local < std::min<std::size_t>(former_.size(), job_->replicas.local_count()); ++local)
+        if (!(former_[local].place == job_->replicas.device(local).place())) // of a newcomer that has its GPUs only now
             elsewhere_.push_back(std::exchange(former_[local], {}));
 }
 
 void Gradients::make_shares() {
-    const uint32_t count = job_->local_replica_count();
+    const uint32_t count = job_->replicas.local_count();
     leave_shares();
     for (uint32_t local = 0; local < count; ++local) {
         auto share = std::make_unique<Share>();
         const bool lent = plan_.options().lent;
-        share->place = job_->device(local).place();
+        share->place = job_->replicas.device(local).place();
         if (local < former_.size()) {
             share->gradients = std::move(former_[local].gradients);
             share->spare = std::move(former_[local].spare);
         }
         if (share->gradients)
-            job_->device(local).zero(share->gradients.get(), plan_.bytes());
+            job_->replicas.device(local).zero(share->gradients.get(), plan_.bytes());
         else if (!lent)
-            share->gradients = job_->allocate_shared(local, plan_.bytes());
+            share->gradients = job_->comm.allocate_shared(job_->replicas.device(local), plan_.bytes());
         share->lent = std::make_unique<std::atomic<char *>[]>(plan_.count());
         share->data = std::make_unique<std::atomic<char *>[]>(plan_.count());
         for (std::size_t i = 0; !lent && i < plan_.count(); ++i)
@@ -72,7 +72,7 @@ void Gradients::check_index(std::size_t index) const {
 Tensor Gradients::tensor(uint32_t local, std::size_t index) const {
     const Share &share = *shares_[local];
     return Tensor::view(data_of(share, index), plan_.spec(index).dtype, plan_.spec(index).shape, share.gradients,
-                        job_->device(local).place());
+                        job_->replicas.device(local).place());
 }
 
 /// Runs a replica's call in its round. The first call opens the round; an exception ends it for good.
@@ -96,7 +96,7 @@ void Gradients::open(Party &replica, Share &share) {
     Round &round = share.round;
     replica.unfinished.push_back(shared_from_this());
     // A failed run may have left replicas with different numbers of accumulated rounds.
-    const uint64_t epoch = job_->group().failed_runs();
+    const uint64_t epoch = job_->comm.group().failed_runs();
     if (round.epoch != epoch) {
         std::fill(round.kept.begin(), round.kept.end(), 0);
         round.rounds_before = 0;
@@ -212,7 +212,7 @@ void Gradients::start_full_buckets(Party &replica, Share &share) {
             buffers.push_back(buffer_of(replica, share, each));
         round.started.push_back(start(replica, round, number, buffers, plan_.options().op));
     }
-    if (round.started.size() != before) job_->operations().test(*round.started.back());
+    if (round.started.size() != before) job_->comm.operations().test(*round.started.back());
 }
 
 /// `number` is the bucket's number. The norm's number is one more than the last bucket's.
@@ -226,7 +226,7 @@ std::shared_ptr<Operation> Gradients::start(Party &replica, Round &round, std::s
     call.buffer_count = buffers.size();
     call.subject = plan_.hash() ^ (round.rounds_before << 32 | (number + 1)) * 0x9e3779b97f4a7c15;
     call.subject_text = subject(round, number).c_str();
-    return job_->operations().start(replica.local_index(), call, 0);
+    return job_->comm.operations().start(replica.local_index(), call, 0);
 }
 
 /// Short: workers tell each other the first 16 bytes of it.

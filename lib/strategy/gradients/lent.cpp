@@ -22,8 +22,9 @@ void Gradients::lend(uint32_t local, const std::vector<void *> &addresses) {
 }
 
 void Gradients::check_place(uint32_t local, std::size_t index, const void *data) const {
-    if (data == nullptr || job_->joining()) return; // a newcomer has its GPUs, and lends anew, once it has entered
-    const Place own = job_->device(local).place();
+    // A newcomer has its GPUs, and lends anew, once it has entered.
+    if (data == nullptr || job_->elastic.joining()) return;
+    const Place own = job_->replicas.device(local).place();
     const Place place = place_of(data, own.on_host() ? -1 : own.index);
     if (own.on_host() ? place.on_host() || place.index < 0 : place == own) return;
     const auto name = [](const Place &each) {

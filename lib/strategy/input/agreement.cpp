@@ -28,7 +28,7 @@ std::optional<Failure> failure_of(Job &job, CallKind kind, FunctionRef<std::stri
         return std::nullopt;
     } catch (...) {
         if (!thread_is_ending()) return current_failure();
-        job.fail_workers(kind->name(), thread_ended());
+        job.comm.fail_workers(kind->name(), thread_ended());
         rethrow();
     }
 }
@@ -42,7 +42,7 @@ std::vector<std::string> gathered(Job &job, const Call &call, FunctionRef<std::s
     const Workers *const others = job.other_workers(); // nullptr: alone in an elastic job
     std::vector<std::string> all = Consensus(job, call, 0).gather("", [&] {
         if (!failed) return std::move(mine);
-        throw others == nullptr ? std::move(*failed) : std::move(*failed).about(others->name(job.worker()));
+        throw others == nullptr ? std::move(*failed) : std::move(*failed).about(others->name(job.replicas.worker()));
     });
     if (rule != nullptr && others != nullptr) require_same_texts(*others, all, rule);
     return all;
@@ -69,7 +69,7 @@ void ElementAgreement::require_place() {
 StepRows ElementAgreement::agree(FunctionRef<StepRows()> take) {
     // Short, because it travels in a header. "0.1, element 5" stands for iterator 1 of distributed dataset 0.
     std::string subject = text(dataset_, '.', iterator_);
-    if (!job_->elastic().on()) subject += text(", element ", element_++);
+    if (!job_->elastic.on()) subject += text(", element ", element_++);
     Call call;
     call.kind = &calls::kNextElement;
     call.subject = fnv1a(subject);
@@ -78,9 +78,9 @@ StepRows ElementAgreement::agree(FunctionRef<StepRows()> take) {
         const StepRows mine = take();
         return std::string(reinterpret_cast<const char *>(mine.data()), mine.size() * sizeof mine[0]);
     });
-    StepRows all(job_->replica_count());
+    StepRows all(job_->replicas.count());
     for (uint32_t worker = 0; worker < told.size(); ++worker) {
-        const Span &span = job_->span_of(worker);
+        const Span &span = job_->replicas.span_of(worker);
         const std::size_t bytes = span.count() * sizeof all[0];
         if (told[worker].size() != bytes)
             throw bad_message(worker, text(told[worker].size(), " bytes about its replicas' rows instead of ", bytes));

@@ -43,9 +43,9 @@ std::string components_text(const Dataset &dataset) {
 
 /// The replicas that this thread's values belong to.
 InputLayout layout_of(const Job &job) {
-    const View view = job.view();
+    const View view = job.reach.view();
     if (view.workers == 1) return {Spans::even(1, view.replicas), 0};
-    return {job.spans(), view.worker};
+    return {job.replicas.spans(), view.worker};
 }
 
 Contribution brought(Job &job, CallKind kind, FunctionRef<Contribution(const InputLayout &)> bring) {
@@ -66,7 +66,7 @@ Contribution brought(Job &job, CallKind kind, FunctionRef<Contribution(const Inp
 std::vector<int32_t> gpus_of(const Job &job, const Contribution &mine, uint32_t replicas) {
     std::vector<int32_t> gpus;
     for (uint32_t replica = 0; mine.on_devices && replica < replicas; ++replica) {
-        const Place place = job.place(replica).place();
+        const Place place = job.reach.place(replica).place();
         gpus.push_back(place.on_host() ? -1 : place.index);
     }
     const bool any = std::any_of(gpus.begin(), gpus.end(), [](int32_t gpu) { return gpu >= 0; });
@@ -111,7 +111,7 @@ std::shared_ptr<Dataset> distribute(const std::shared_ptr<Job> &job, Inputs &inp
     require_cross_replica(*job, kind->name(), "Distribute before mdist_run, and pass elements as arguments");
     Contribution mine = brought(
         *job, kind, [&](const InputLayout &layout) { return checked(*job, bring(layout), layout.own().count()); });
-    const View view = job->view();
+    const View view = job->reach.view();
     Deal deal;
     deal.replicas = view.replicas;
     deal.partial = !mine.whole_steps;

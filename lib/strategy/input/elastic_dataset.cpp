@@ -34,7 +34,7 @@ struct ElasticBasis {
         deal.place = std::move(mine.place);
         return make_dealt(std::move(mine.parts), std::move(deal));
     }
-    std::shared_ptr<const Dataset> dealt_now() const { return dealt({job->spans(), job->worker()}); }
+    std::shared_ptr<const Dataset> dealt_now() const { return dealt({job->replicas.spans(), job->replicas.worker()}); }
 };
 
 class ElasticDataset final : public Dataset {
@@ -58,14 +58,14 @@ class ElasticDataset final : public Dataset {
     bool borrows() const override { return current()->borrows(); }
     bool callers_thread_only() const override { return current()->callers_thread_only(); }
     std::shared_ptr<KeptInput> new_kept() const override {
-        const uint64_t most = common_.by_replica ? 0 : common_.job->elastic().rewind_bytes;
+        const uint64_t most = common_.by_replica ? 0 : common_.job->elastic.settings.rewind_bytes;
         return most != 0 ? std::make_shared<KeptInput>(most) : nullptr;
     }
     void note_iterator(const std::shared_ptr<Iterator> &iterator) const override { common_.note(iterator); }
     std::string deal_text() const override { return current()->deal_text(); }
 
   private:
-    uint32_t generation() const { return common_.job->generation(); }
+    uint32_t generation() const { return common_.job->elastic.now(); }
     std::shared_ptr<const Dataset> current() const {
         const std::lock_guard lock(mutex_);
         if (generation_ != generation()) {
@@ -95,13 +95,13 @@ std::shared_ptr<Dataset> distribute_elastic(const std::shared_ptr<Job> &job, Cal
     };
     const auto bring = [&] {
         common.make = prepare();
-        const Contribution mine = common.make({job->spans(), job->worker()});
+        const Contribution mine = common.make({job->replicas.spans(), job->replicas.worker()});
         common.by_replica = !mine.common_knowledge;
         // What is known of elements in advance must not depend on the span: what a worker with all replicas knows.
-        common.spec = common.dealt({Spans::even(1, job->replica_count()), 0})->spec();
+        common.spec = common.dealt({Spans::even(1, job->replicas.count()), 0})->spec();
         return mine.alike + common.dealt_now()->description();
     };
-    if (job->worker_count() == 1) { // also a newcomer, which is compared when it enters
+    if (job->replicas.worker_count() == 1) { // also a newcomer, which is compared when it enters
         bring();
     } else {
         require_input_place(*job, kind);

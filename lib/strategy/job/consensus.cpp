@@ -95,7 +95,7 @@ void require_same_texts(const Workers &workers, const std::vector<std::string> &
 }
 
 Consensus::Consensus(Job &job, const Call &call, uint64_t timeout_ns)
-    : workers_(job.workers()), call_(call), timeout_ns_(job.timeout_or_own(timeout_ns)) {}
+    : workers_(job.workers()), call_(call), timeout_ns_(job.comm.timeout_or_own(timeout_ns)) {}
 
 Consensus::Consensus(Job &job, CallKind kind, uint64_t timeout_ns) : Consensus(job, Call{.kind = kind}, timeout_ns) {}
 

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forms a job: opens devices, then joins the other workers, then chooses how collectives move GPU memory.
+// Sets up how a job communicates: chooses how collectives move memory, and starts to watch the other workers.
 #include "strategy/job/form.h"
 
 #include "cluster/config.h"
+#include "cluster/elastic_settings.h"
+#include "comm/device/gpu_group.h"
 #include "comm/device/nccl_start.h"
 #include "comm/mail/mail.h"
 #include "comm/workers/workers.h"
-#include "device/gpu/gpu.h"
 #include "strategy/job/call_functions.h"
-#include "strategy/job/devices.h"
-#include "strategy/job/elastic_devices.h"
-#include "strategy/job/job.h"
-#include "strategy/job/lines.h"
-#include "util/cpus.h"
+#include "strategy/job/communication.h"
+#include "strategy/job/replicas.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -46,63 +44,40 @@ void log_workers(const Workers *workers) {
 
 } // namespace
 
-/// Logs who takes part, on which devices, and how workers communicate.
-void log_job(const Job &job, const Workers *workers) {
+void log_job(const Replicas &replicas, const Workers *workers) {
     if (!log::enabled(MDIST_LOG_INFO)) return;
-    const uint32_t locals = job.local_replica_count(), first = job.first_replica_id();
+    const uint32_t locals = replicas.local_count(), first = replicas.first_id();
     std::string devices;
-    for (uint32_t local = 0; local < locals; ++local) devices += text(local == 0 ? "" : ", ", job.device(local).name());
-    const std::string replicas =
-        locals == 1 ? text("replica ", first) : text("replicas ", first, "-", first + locals - 1);
+    for (const auto &device : replicas.devices()) devices += text(devices.empty() ? "" : ", ", device->name());
+    const std::string ids = locals == 1 ? text("replica ", first) : text("replicas ", first, "-", first + locals - 1);
     const std::string who =
         workers == nullptr ? "one worker" : text(workers->name(workers->self()), " of ", workers->count(), " workers");
     log_workers(workers);
-    log_info("job: ", who, "; ", replicas, " of ", job.replica_count(), " on ", devices,
+    log_info("job: ", who, "; ", ids, " of ", replicas.count(), " on ", devices,
              "; links: ", workers == nullptr ? "none, as there are no other workers" : workers->links());
 }
 
-Job::MeetingPlace::MeetingPlace(uint32_t parties, uint64_t timeout_ns, uint64_t call_timeout_ns)
-    : group(parties, Patience::for_threads(parties, usable_cpus()), timeout_ns),
-      mail(std::make_unique<Mail>(group, Patience::for_threads(parties, usable_cpus()))) {
-    group.set_call_timeout(call_timeout_ns);
-}
-
-Job::Job(const Config &config)
-    : elastic_(elastic_settings(config)),
-      devices_(elastic_.on() ? std::vector<std::shared_ptr<Device>>() : open_devices(config)),
-      concurrent_(config.text("executor") == "threads"),
+Communication::Communication(const Config &config, const Replicas &replicas)
+    : packing(packing_of(config)),
+      link_settings{
+          std::string(config.text("communication.implementation")), config.text("communication.checksum") != "none",
+          config.duration_ns("communication.join_timeout"),
+          config.is_set("communication.call_timeout") ? config.duration_ns("communication.call_timeout") : kNoDeadline,
+          !elastic_settings(config).on()},
+      replicas_(replicas),
       in_graph_(config.text("strategy") == "in_graph"),
-      packing_(packing_of(config)),
-      link_settings_{std::string(config.text("communication.implementation")),
-                     config.text("communication.checksum") != "none", config.duration_ns("communication.join_timeout"),
-                     config.is_set("communication.call_timeout") ? config.duration_ns("communication.call_timeout")
-                                                                 : kNoDeadline,
-                     !elastic_.on()},
-      spans_(Spans::even(1, local_replica_count())) {
-    meeting_ = std::make_shared<MeetingPlace>(std::max(local_replica_count(), 1u),
+      meeting_(std::make_shared<MeetingPlace>(std::max(replicas.local_count(), 1u),
                                               config.duration_ns("communication.timeout"),
-                                              link_settings_.call_timeout_ns);
-    try {
-        if (elastic_.on()) {
-            join_elastic(config);
-        } else {
-            make_team();
-            join(config);
-        }
-    } catch (...) {
-        meeting_->mail->leave(); // as in the destructor, which does not run
-        throw;
-    }
-}
-
-void Job::make_team() {
-    const uint32_t threads = concurrent_ ? local_replica_count() : 1;
-    team_ = std::make_unique<Team>(threads, Patience::for_threads(threads, usable_cpus()));
-}
+                                              link_settings.call_timeout_ns)) {}
 
 /// Tells the local replicas when the job has failed.
-void Job::watch_workers() {
-    meeting_->executors.set_workers(*workers_, first_replica_id());
+void Communication::join(std::unique_ptr<Workers> workers) {
+    {
+        const std::lock_guard lock(mutex_);
+        workers_ = std::move(workers);
+    }
+    memory_ = workers_->memory();
+    meeting_->executors.set_workers(*workers_, replicas_.first_id());
     meeting_->mail->set_workers(*workers_);
     workers_->when_failed([this](const Failure &cause) {
         meeting_->group.fail(as_told(cause));
@@ -110,40 +85,8 @@ void Job::watch_workers() {
     });
 }
 
-/// Joins the other workers, if there are any.
-void Job::join(const Config &config) {
-    const Resolved resolved = resolve(config, process_environment());
-    gather_gpus();
-    choose_reducer(config, resolved.size);
-    for (uint32_t local = 0; in_graph_ && local < local_replica_count(); ++local)
-        device_names_.push_back(devices_[local]->name());
-    if (resolved.size == 1) {
-        choose_nccl(config);
-        return log_job(*this, nullptr);
-    }
-    workers_ = join_workers(config, resolved, local_replica_count(), devices_[0]->kind(), link_settings_);
-    worker_ = workers_->self();
-    spans_ = workers_->spans();
-    memory_ = workers_->memory();
-    watch_workers();
-    choose_nccl(config);
-    if (in_graph_) learn_device_names();
-    log_job(*this, workers_.get());
-}
-
-/// Learns the device names of all replicas, from all workers.
-void Job::learn_device_names() {
-    Call call;
-    call.kind = &calls::kServe;
-    call.subject_text = "devices";
-    const std::vector<std::string> own = std::exchange(device_names_, {});
-    for (const auto &lines : gather_lines(*other_workers(), call, own, timeout_or_own(0)))
-        device_names_.insert(device_names_.end(), lines.begin(), lines.end());
-    device_names_.resize(replica_count());
-}
-
 /// Chooses by `cross_device_ops`.
-void Job::choose_reducer(const Config &config, uint32_t workers) {
+void Communication::choose_reducer(const Config &config, uint32_t workers) {
     const bool one_device = config.text("cross_device_ops") == "one_device";
     if (!one_device && config.is_set("reduce_to_device"))
         throw Failure(MDIST_ERR_CONFIG,
@@ -157,28 +100,28 @@ void Job::choose_reducer(const Config &config, uint32_t workers) {
                                                   "), which works only within one process, but this job has ", workers,
                                                   " workers; leave it at auto"))
             .reason("not_built");
-    group().set_reducer(0);
-    if (gpus_) gpus_->lanes().set_reducer(0);
-    if (!config.is_set("reduce_to_device")) return;
-    const std::vector<DeviceName> named = parse_devices(config.text("reduce_to_device"));
     uint32_t reducer = 0;
-    while (reducer < devices_.size() && devices_[reducer]->name() != device_text(named[0])) ++reducer;
-    if (named.size() != 1 || reducer == devices_.size())
-        throw Failure(MDIST_ERR_CONFIG,
-                      text("reduce_to_device is ", config.text("reduce_to_device"), " (",
-                           config.origin("reduce_to_device"), "), which is not one of this strategy's devices"))
-            .reason("bad_value");
+    if (config.is_set("reduce_to_device")) {
+        const std::vector<DeviceName> named = parse_devices(config.text("reduce_to_device"));
+        while (reducer < replicas_.local_count() && replicas_.device(reducer).name() != device_text(named[0]))
+            ++reducer;
+        if (named.size() != 1 || reducer == replicas_.local_count())
+            throw Failure(MDIST_ERR_CONFIG,
+                          text("reduce_to_device is ", config.text("reduce_to_device"), " (",
+                               config.origin("reduce_to_device"), "), which is not one of this strategy's devices"))
+                .reason("bad_value");
+    }
     group().set_reducer(reducer);
     if (gpus_) gpus_->lanes().set_reducer(reducer);
 }
 
 /// Chooses by `communication.implementation` and `cross_device_ops`.
-void Job::choose_nccl(const Config &config) {
+void Communication::choose_nccl(const Config &config) {
     if (!gpus_) return;
     const std::string_view implementation = config.text("communication.implementation");
     const std::string_view ops = config.text("cross_device_ops");
     const bool asked = implementation == "nccl" || ops == "nccl";
-    const bool open = implementation == "auto" && ops == "auto" && replica_count() > 1;
+    const bool open = implementation == "auto" && ops == "auto" && replicas_.count() > 1;
     if (!asked && !open) return;
     std::string obstacle;
     gpus_->set_nccl(start_nccl(&calls::kCreateStrategy, group(), workers_.get(), gpus_->lanes(),
@@ -196,11 +139,11 @@ void Job::choose_nccl(const Config &config) {
 }
 
 /// Forms the group of GPUs, if the devices are GPUs. Either all devices are GPUs or none is.
-void Job::gather_gpus() {
+void Communication::gather_gpus() {
     std::vector<Gpu *> gpus;
-    for (const auto &device : devices_)
+    for (const auto &device : replicas_.devices())
         if (Gpu *const gpu = device->gpu()) gpus.push_back(gpu);
-    if (gpus.size() != devices_.size()) return;
+    if (gpus.size() != replicas_.devices().size()) return;
     gpus_ = std::make_unique<GpuGroup>(std::move(gpus));
     executors().set_gpus(*gpus_);
 }

@@ -12,8 +12,7 @@
 namespace mdist {
 
 class ElasticMembership;
-class Failure;
-class Job;
+class Replicas;
 class Workers;
 struct ElasticSettings;
 struct LinkSettings;
@@ -29,10 +28,7 @@ std::unique_ptr<Workers> join_workers(const Config &config, Resolved resolved, u
 std::unique_ptr<ElasticMembership> join_elastic_job(const Config &config, Resolved resolved,
                                                     const ElasticSettings &settings, mdist_device_kind_t kind);
 
-/// Whether the failure is that other workers were lost, or that they have ended the collectives. It may not come again.
-bool lost_workers(const Failure &failure);
-
-/// Logs who takes part, on which devices, and how workers communicate.
-void log_job(const Job &job, const Workers *workers);
+/// Logs who takes part, on which devices, and how workers communicate. `workers` is nullptr if there are no others.
+void log_job(const Replicas &replicas, const Workers *workers);
 
 } // namespace mdist

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 namespace mdist {
@@ -39,11 +38,7 @@ class Links {
           const std::vector<uint32_t> *ranks)
         : membership_(membership),
           is_job_(ranks == nullptr),
-          wanted_(settings.implementation),
-          checksums_(settings.checksums),
-          lends_memory_(settings.lends_memory && ranks == nullptr), // memory is given out by the job
-          timeout_ns_(settings.timeout_ns),
-          call_timeout_ns_(settings.call_timeout_ns),
+          settings_(settings),
           spans_(spans),
           ranks_(ranks != nullptr ? *ranks : all_ranks(membership)),
           self_(static_cast<uint32_t>(std::find(ranks_.begin(), ranks_.end(), membership.rank()) - ranks_.begin())),
@@ -51,14 +46,14 @@ class Links {
           routes_(ranks_.size()) {}
 
     WorkerLinks make() {
-        const bool shares = wanted_ != "tcp";
+        const bool shares = settings_.implementation != "tcp";
         if (self_ == ranks_.size()) {
             for (int i = 0; shares && i < 2; ++i) exchange(""); // as the others do in share_memory()
             return {};
         }
         if (shares) share_memory();
         connect();
-        std::unique_ptr<Link> mail = is_job() ? make_mail_link() : nullptr;
+        std::unique_ptr<Link> mail = is_job_ ? make_mail_link() : nullptr;
         std::string chosen;
         for (const auto &[way, workers] : ways_)
             chosen += text(chosen.empty() ? "" : "; ", way.first, " with ", workers_text(workers), way.second);
@@ -66,7 +61,7 @@ class Links {
                 std::move(shared_),
                 per_host_,
                 std::move(memory_),
-                call_timeout_ns_,
+                settings_.call_timeout_ns,
                 std::move(chosen),
                 std::move(mail)};
     }
@@ -84,8 +79,8 @@ class Links {
     /// Links to the workers of this host.
     void share_memory() {
         ShmSizes sizes = ShmSizes::for_workers(count());
-        if (!lends_memory_) sizes.arena_bytes = 0;
-        auto mates = std::make_shared<ShmMates>(self_, sizes, threads_, is_job() ? std::vector<uint32_t>() : ranks_);
+        if (!lends_memory()) sizes.arena_bytes = 0;
+        auto mates = std::make_shared<ShmMates>(self_, sizes, threads_, is_job_ ? std::vector<uint32_t>() : ranks_);
         const std::vector<std::string> opened = exchange(mates->open(exchange(mates->offer())));
         mates->settle(opened);
         per_host_ = mates->per_host();
@@ -102,7 +97,7 @@ class Links {
         }
         if (!mates->all_share()) return;
         shared_ = std::make_unique<ShmGroup>(mates, bell_, spans_);
-        if (lends_memory_) memory_ = ShmArena::of(*mates);
+        if (lends_memory()) memory_ = ShmArena::of(*mates);
     }
 
     /// Links to all workers without a link.
@@ -111,23 +106,18 @@ class Links {
         for (uint32_t worker = 0; worker < count(); ++worker)
             if (worker != self_ && routes_[worker] == nullptr) others.push_back(worker);
         if (others.empty()) return;
-        if (wanted_ == "shm")
+        if (settings_.implementation == "shm")
             throw Failure(MDIST_ERR_UNSUPPORTED,
                           text("communication.implementation is shm, but this worker shares no memory with ",
                                membership_.name(ranks_[others[0]])))
                 .reason("no_shared_memory")
                 .worker(ranks_[others[0]]);
-        std::vector<uint32_t> ranks;
-        for (const uint32_t worker : others) ranks.push_back(ranks_[worker]);
-        const std::vector<int> connected = membership_.connect(ranks, timeout_ns_);
-        std::vector<int> sockets(count(), -1);
-        for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
-        links_.push_back(
-            make_tcp_link(self_, sockets, kAwakeNs, checksums_, is_job() ? std::vector<uint32_t>() : ranks_));
+        links_.push_back(make_tcp_link(self_, sockets_to(others), kAwakeNs, settings_.checksums,
+                                       is_job_ ? std::vector<uint32_t>() : ranks_));
         for (const uint32_t worker : others) {
             routes_[worker] = links_.back().get();
             const std::string why = mates_ ? text(" (", mates_->reason(worker), ')')
-                                           : text(" (communication.implementation: ", wanted_, ')');
+                                           : text(" (communication.implementation: ", settings_.implementation, ')');
             ways_[{"tcp", why}].push_back(ranks_[worker]);
         }
     }
@@ -145,35 +135,40 @@ class Links {
             if (worker != self_) (bell_ && mates_->shares(worker) ? sharing : others).push_back(worker);
         if (!sharing.empty()) add(make_shm_link(mates_, bell_, kMessages), sharing);
         if (!others.empty()) {
-            const std::vector<int> connected = membership_.connect(others, timeout_ns_);
-            std::vector<int> sockets(count(), -1);
-            for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
             // A worker may leave when it has sent its last message. That it is not told of a receiver's step is no
             // loss.
             constexpr bool kDrops = true;
-            add(make_tcp_link(self_, sockets, kAwakeNs, checksums_, std::vector<uint32_t>(), kDrops), others);
+            add(make_tcp_link(self_, sockets_to(others), kAwakeNs, settings_.checksums, std::vector<uint32_t>(),
+                              kDrops),
+                others);
         }
         return make_routed_link(std::move(links), std::move(routes), kAwakeNs);
     }
 
+    /// Returns new sockets to workers, by worker.
+    std::vector<int> sockets_to(const std::vector<uint32_t> &others) {
+        std::vector<uint32_t> ranks;
+        for (const uint32_t worker : others) ranks.push_back(ranks_[worker]);
+        const std::vector<int> connected = membership_.connect(ranks, settings_.timeout_ns);
+        std::vector<int> sockets(count(), -1);
+        for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
+        return sockets;
+    }
+
     /// Returns the blobs of these workers. All workers of the job take part.
     std::vector<std::string> exchange(const std::string &blob) {
-        const std::vector<std::string> all = membership_.exchange(blob, timeout_ns_);
+        const std::vector<std::string> all = membership_.exchange(blob, settings_.timeout_ns);
         std::vector<std::string> theirs;
         for (const uint32_t rank : ranks_) theirs.push_back(all[rank]);
         return theirs;
     }
 
     uint32_t count() const { return static_cast<uint32_t>(ranks_.size()); }
-    bool is_job() const { return is_job_; }
+    bool lends_memory() const { return settings_.lends_memory && is_job_; } // memory is given out by the job
 
     Membership &membership_;
     const bool is_job_;
-    const std::string_view wanted_;
-    const bool checksums_;
-    const bool lends_memory_;
-    const uint64_t timeout_ns_;
-    const uint64_t call_timeout_ns_;
+    const LinkSettings &settings_;
     const Spans &spans_;
     const std::vector<uint32_t> ranks_;
     const uint32_t self_;    // index in ranks_; their number if this worker is not among them

@@ -8,20 +8,31 @@
 
 namespace mdist {
 
+void Party::require_concurrent(const char *function) const {
+    if (!entered.load(std::memory_order_relaxed) && !job_.concurrent() && job_.replicas.local_count() != 1)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      text(function,
+                           " in a step needs executor: threads; with executor: caller the replicas run one after "
+                           "another, so reduce between runs (mdist_strategy_all_reduce, mdist_strategy_reduce)"))
+            .reason("executor_caller");
+}
+
 void Party::await_turn(const char *function) {
     require_concurrent(function);
-    job_.operations().await_turn(local_index_);
+    job_.comm.operations().await_turn(local_index_);
 }
 
 void Party::await_all(const char *function) {
-    await_turn(function);
-    if (!job_.has_groups()) return;
+    require_concurrent(function);
+    each_seat([](const Seat &seat) { seat.operations.await_turn(seat.party); });
+}
+
+void Party::each_seat(FunctionRef<void(const Seat &)> use) const {
+    use(seat());
+    if (!job_.groups.any()) return;
     std::size_t at = 0;
-    while (const auto group = job_.next_group(at)) {
-        if (!group->has(local_index_)) continue;
-        const Seat seat = group->seat(local_index_);
-        seat.operations.await_turn(seat.party);
-    }
+    while (const auto group = job_.groups.next(at))
+        if (group->has(local_index_)) use(group->seat(local_index_));
 }
 
 Seat Party::seat() const {
@@ -30,7 +41,7 @@ Seat Party::seat() const {
 
 void Party::finish_device() const {
     try {
-        if (device().gpu() != nullptr && job_.elastic().on())
+        if (device().gpu() != nullptr && job_.elastic.on())
             device().gpu()->finish_unless_overdue();
         else
             device().finish();

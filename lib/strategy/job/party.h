@@ -7,6 +7,7 @@
 
 #include "strategy/job/job.h"
 #include "strategy/job/replica_group.h"
+#include "util/function_ref.h"
 
 #include <atomic>
 #include <memory>
@@ -31,7 +32,7 @@ class Unfinished {
 class Party {
   public:
     Party(Job &job, uint32_t local_index)
-        : job_(job), local_index_(local_index), id_(job.first_replica_id() + local_index) {}
+        : job_(job), local_index_(local_index), id_(job.replicas.first_id() + local_index) {}
     Party(const Party &) = delete;
     Party &operator=(const Party &) = delete;
 
@@ -39,12 +40,10 @@ class Party {
     uint32_t local_index() const { return local_index_; }
     /// Id over all workers.
     uint32_t id() const { return id_; }
-    Device &device() const { return job_.device(local_index_); }
+    Device &device() const { return job_.replicas.device(local_index_); }
 
     /// Checks calls in which parties communicate. Throws FAILED_PRECONDITION if that cannot work (executor `caller`).
-    void require_concurrent(const char *function) const {
-        if (!entered.load(std::memory_order_relaxed)) job_.require_concurrent(function);
-    }
+    void require_concurrent(const char *function) const;
     /// The same for calls of all replicas that wait. Returns when everything that the party has started among all
     /// replicas is over.
     void await_turn(const char *function);
@@ -63,6 +62,8 @@ class Party {
 
   protected:
     ~Party() = default;
+    /// Calls use(seat) for its place among all replicas, and for those in its groups.
+    void each_seat(FunctionRef<void(const Seat &)> use) const;
 
   private:
     Job &job_;

@@ -29,26 +29,26 @@ void check_ids(const std::vector<uint32_t> &ids, uint32_t replicas) {
 } // namespace
 
 std::shared_ptr<ReplicaGroup> ReplicaGroup::create(Job &job, std::vector<uint32_t> ids) {
-    job.require_open();
+    job.use.require_open();
     job.require_sound();
-    check_ids(ids, job.replica_count());
-    std::shared_ptr<ReplicaGroup> group(new ReplicaGroup(job, GroupLayout::of(std::move(ids), job.spans())));
+    check_ids(ids, job.replicas.count());
+    std::shared_ptr<ReplicaGroup> group(new ReplicaGroup(job, GroupLayout::of(std::move(ids), job.replicas.spans())));
     group->agree(job);
     if (group->layout_.ranks.size() > 1) group->link(job);
     group->meet(job);
-    job.add(group);
+    job.groups.add(group);
     return group;
 }
 
 ReplicaGroup::ReplicaGroup(Job &job, GroupLayout layout)
     : job_(job.shared_from_this()),
-      generation_(job.generation()),
+      generation_(job.elastic.now()),
       layout_(std::move(layout)),
       name_(layout_.name()),
-      outer_(job.keep_meeting()) {
+      outer_(job.comm.keep_meeting()) {
     for (const uint32_t position : layout_.positions) {
         const uint32_t id = layout_.ids[position];
-        if (job.span_of(job.worker()).has(id)) locals_.push_back(id - job.first_replica_id());
+        if (job.replicas.span_of(job.replicas.worker()).has(id)) locals_.push_back(id - job.replicas.first_id());
     }
 }
 
@@ -66,47 +66,49 @@ void ReplicaGroup::agree(Job &job) const {
     Call call;
     call.kind = &calls::kCreateGroup;
     std::vector<std::string> lists;
-    for (const std::vector<char> &blob : others->gather(call, mine.data(), mine.size(), job.timeout_or_own(0)))
+    for (const std::vector<char> &blob : others->gather(call, mine.data(), mine.size(), job.comm.timeout_or_own(0)))
         lists.emplace_back(blob.begin(), blob.end());
     require_same_texts(*others, lists, "all workers must make the same groups, in the same order");
-    job.drop_unused(); // all workers are here, so none is in an operation of a group that this worker has destroyed
+    job.groups
+        .drop_unused(); // all workers are here, so none is in an operation of a group that this worker has destroyed
 }
 
 void ReplicaGroup::link(Job &job) {
     Workers &others = *job.other_workers();
-    WorkerLinks links =
-        make_links(others.membership(), job.link_settings(), job.local_replica_count(), layout_.spans, &layout_.ranks);
+    WorkerLinks links = make_links(others.membership(), job.comm.link_settings, job.replicas.local_count(),
+                                   layout_.spans, &layout_.ranks);
     if (!locals_.empty()) {
         workers_ = std::make_shared<Workers>(others, std::move(links), layout_);
-        job.keep(workers_);
+        job.groups.keep(workers_);
     }
     // Nobody may leave the job while others still make their links.
     Call call;
     call.kind = &calls::kCreateGroup;
     call.subject_text = "links, ";
-    others.meet(call, job.timeout_or_own(0));
+    others.meet(call, job.comm.timeout_or_own(0));
 }
 
 void ReplicaGroup::meet(Job &job) {
     if (locals_.empty()) return;
-    meeting_ = std::make_unique<Meeting>(static_cast<uint32_t>(locals_.size()), job.group());
+    Group &outer = job.comm.group();
+    meeting_ = std::make_unique<Meeting>(static_cast<uint32_t>(locals_.size()), outer.patience(), outer.timeout());
     if (workers_) meeting_->executors.set_members(*workers_);
-    if (job.gpus() != nullptr) {
+    if (job.comm.gpus() != nullptr) {
         std::vector<Gpu *> gpus;
-        for (const uint32_t local : locals_) gpus.push_back(job.device(local).gpu());
+        for (const uint32_t local : locals_) gpus.push_back(job.replicas.device(local).gpu());
         gpus_ = std::make_unique<GpuGroup>(std::move(gpus));
         meeting_->executors.set_gpus(*gpus_);
     }
-    meeting_->group.join_outer(job.group(), locals_, name_);
+    meeting_->group.join_outer(outer, locals_, name_);
     choose_nccl(job);
 }
 
 /// Gives the group communicators of its own, if that is safe. Without them it works, too.
 void ReplicaGroup::choose_nccl(const Job &job) {
-    if (workers_ || locals_.size() == 1 || !gpus_ || !job.gpus()->uses_nccl()) return;
+    if (workers_ || locals_.size() == 1 || !gpus_ || !job.comm.gpus()->uses_nccl()) return;
     std::string obstacle;
-    gpus_->set_nccl(start_nccl(&calls::kCreateGroup, meeting_->group, nullptr, gpus_->lanes(), job.timeout_or_own(0),
-                               obstacle));
+    gpus_->set_nccl(start_nccl(&calls::kCreateGroup, meeting_->group, nullptr, gpus_->lanes(),
+                               job.comm.timeout_or_own(0), obstacle));
     if (!gpus_->uses_nccl()) log_warn("collectives of ", name_, " on GPU memory do not use NCCL: ", obstacle);
 }
 

@@ -8,7 +8,6 @@
 // A worker without members has the object, too, and nothing meets there.
 #pragma once
 
-#include "comm/operation_queue.h"
 #include "comm/plan/group_layout.h"
 #include "strategy/job/job.h"
 
@@ -31,7 +30,7 @@ struct Seat {
 
 /// The place of a local replica among all.
 inline Seat seat_among_all(Job &job, uint32_t local) {
-    return {job.executors(), job.operations(), local, job.replica_count(), nullptr};
+    return {job.comm.executors(), job.comm.operations(), local, job.replicas.count(), nullptr};
 }
 
 class ReplicaGroup {
@@ -62,14 +61,6 @@ class ReplicaGroup {
     uint32_t party_of(uint32_t local) const;
 
   private:
-    struct Meeting {
-        Meeting(uint32_t parties, const Group &outer)
-            : group(parties, outer.patience(), outer.timeout()), executors(group), operations(executors) {}
-        Group group;
-        Executors executors;
-        OperationQueue operations;
-    };
-
     ReplicaGroup(Job &job, GroupLayout layout);
     void agree(Job &job) const;
     void link(Job &job);

@@ -14,10 +14,10 @@ Turn::Turn(Job &job, const char *function, const char *instead, bool serves) : j
         if (context->kind() != Context::Kind::kReplica) return; // a merge or update has the turn of its run
         throw Failure(MDIST_ERR_WRONG_CONTEXT, text(function, " cannot be called in a step. Call ", instead));
     }
-    if (!serves && job.in_graph() && job.worker() != 0) throw job.not_the_client(function);
-    if (job.busy_.exchange(true))
+    if (!serves && job.reach.in_graph() && job.replicas.worker() != 0) throw job.reach.not_the_client(function);
+    if (!job.use.begin())
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      job.open_runs_ != 0
+                      job.use.in_open_run()
                           ? text(function, ": a run of this strategy is open (mdist_run_begin): in its steps call ",
                                  instead, "; elsewhere, end the run first")
                           : text(function, ": another thread is using this strategy. Wait until its call returns"))
@@ -28,27 +28,13 @@ Turn::Turn(Job &job, const char *function, const char *instead, bool serves) : j
 Turn::~Turn() {
     take_usual_turns();
     if (!taken_) return;
-    job_.busy_ = false;
-    if (job_.closed_) job_.stop_if_free();
+    job_.use.end();
+    job_.stop_if_over();
 }
 
 void Turn::keep_for_run() noexcept {
-    ++job_.open_runs_;
+    job_.use.begin_run();
     taken_ = false;
-}
-
-void Turn::end_run(Job &job) noexcept {
-    --job.open_runs_;
-    job.busy_ = false;
-    if (job.closed_) job.stop_if_free();
-}
-
-void Turn::lend(Job &job) noexcept {
-    job.busy_ = false;
-}
-
-bool Turn::take_back(Job &job) noexcept {
-    return !job.busy_.exchange(true);
 }
 
 } // namespace mdist

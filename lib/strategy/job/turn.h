@@ -19,13 +19,9 @@ class Turn {
     Turn(const Turn &) = delete;
     Turn &operator=(const Turn &) = delete;
 
-    /// Hands the turn to a run that was opened. The run keeps it after this object goes, until end_run().
+    /// Hands the turn to a run that was opened. The run keeps it after this object goes, until Use::end_run().
+    /// Meanwhile, Use::end() and begin() lend it to the thread that works in a merge of the run, and take it back.
     void keep_for_run() noexcept;
-    static void end_run(Job &job) noexcept;
-    /// Between keep_for_run() and end_run(), makes the turn available to the thread that works in a merge of the run.
-    static void lend(Job &job) noexcept;
-    /// Takes the turn back after lend(). Returns false while another thread has it.
-    static bool take_back(Job &job) noexcept;
 
   private:
     Turn(Job &job, const char *function, const char *instead, bool serves);

@@ -90,7 +90,8 @@ void write_values(PayloadWriter &out, const std::vector<ValuePointer> &values) {
 class Reader {
   public:
     /// Values belong to that worker's replicas. Tensors of replicas of other workers go to the host.
-    Reader(std::string_view bytes, const Job &job, uint32_t worker) : in_(bytes), job_(job), worker_(worker) {}
+    Reader(std::string_view bytes, const Replicas &replicas, uint32_t worker)
+        : in_(bytes), replicas_(replicas), worker_(worker) {}
 
     template <class Number>
     Number number() {
@@ -146,10 +147,10 @@ class Reader {
     ValuePointer leaf(uint8_t kind) {
         const auto of = static_cast<mdist_value_kind_t>(kind & ~(kRows | kOnHost));
         const auto device = [&](uint32_t local) -> Device & {
-            return worker_ == job_.worker() && (kind & kOnHost) == 0 ? job_.device(local) : *host();
+            return worker_ == replicas_.worker() && (kind & kOnHost) == 0 ? replicas_.device(local) : *host();
         };
         require(of == MDIST_VALUE_PLAIN || of == MDIST_VALUE_MIRRORED || of == MDIST_VALUE_PER_REPLICA);
-        const uint32_t locals = job_.span_of(worker_).count();
+        const uint32_t locals = replicas_.span_of(worker_).count();
         std::vector<Tensor> tensors, indices;
         for (uint32_t i = 0; i < (of == MDIST_VALUE_PER_REPLICA ? locals : 1); ++i) {
             tensors.push_back(tensor(device(i)));
@@ -175,7 +176,7 @@ class Reader {
     }
 
     PayloadReader in_;
-    const Job &job_;
+    const Replicas &replicas_;
     const uint32_t worker_;
 };
 
@@ -200,8 +201,8 @@ std::string Command::encoded() const {
     return out.take();
 }
 
-Command Command::decoded(std::string_view bytes, const Job &job) {
-    Reader in(bytes, job, job.worker());
+Command Command::decoded(std::string_view bytes, const Replicas &replicas) {
+    Reader in(bytes, replicas, replicas.worker());
     Command command;
     command.kind = static_cast<Kind>(in.number<uint8_t>());
     command.name = in.text();
@@ -230,17 +231,17 @@ std::string encode_values(const std::vector<ValuePointer> &values) {
     return out.take();
 }
 
-std::vector<ValuePointer> decode_values(std::string_view bytes, const Job &job, uint32_t worker) {
-    Reader in(bytes, job, worker);
+std::vector<ValuePointer> decode_values(std::string_view bytes, const Replicas &replicas, uint32_t worker) {
+    Reader in(bytes, replicas, worker);
     std::vector<ValuePointer> values = in.values();
     in.end();
     return values;
 }
 
-ValuePointer join_results(std::size_t index, const std::vector<ValuePointer> &by_worker, const Job &job) {
+ValuePointer join_results(std::size_t index, const std::vector<ValuePointer> &by_worker, const Replicas &replicas) {
     std::vector<Part> parts;
     for (uint32_t worker = 0; worker < by_worker.size(); ++worker) {
-        for (uint32_t local = 0; local < job.span_of(worker).count(); ++local) {
+        for (uint32_t local = 0; local < replicas.span_of(worker).count(); ++local) {
             Part &part = parts.emplace_back();
             if (const ValuePointer &value = by_worker[worker])
                 visit_leaves(*value, [&](const Value &leaf, std::size_t i) {
@@ -248,7 +249,7 @@ ValuePointer join_results(std::size_t index, const std::vector<ValuePointer> &by
                 });
         }
     }
-    return regroup(text("result ", index), std::move(parts), job);
+    return regroup(text("result ", index), std::move(parts), replicas);
 }
 
 } // namespace mdist

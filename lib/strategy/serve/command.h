@@ -33,14 +33,14 @@ struct Command {
     /// Encodes a command for one worker.
     std::string encoded() const;
     /// Throws DATA_LOSS if the bytes are not a command.
-    static Command decoded(std::string_view bytes, const Job &job);
+    static Command decoded(std::string_view bytes, const Replicas &replicas);
 };
 
 /// Encodes the values of one worker's replicas. Values may be nullptr.
 std::string encode_values(const std::vector<ValuePointer> &values);
-std::vector<ValuePointer> decode_values(std::string_view bytes, const Job &job, uint32_t worker);
+std::vector<ValuePointer> decode_values(std::string_view bytes, const Replicas &replicas, uint32_t worker);
 
 /// Joins one result of all workers, in order of their replicas. Throws MISMATCH if the parts do not fit together.
-ValuePointer join_results(std::size_t index, const std::vector<ValuePointer> &by_worker, const Job &job);
+ValuePointer join_results(std::size_t index, const std::vector<ValuePointer> &by_worker, const Replicas &replicas);
 
 } // namespace mdist

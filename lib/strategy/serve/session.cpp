@@ -34,7 +34,7 @@ Call call_of(Talk talk) {
 void Session::run(const std::string &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,
                   uint64_t timeout_ns) {
     registry_.step(step);
-    check_arguments(arguments, job_.replica_count());
+    check_arguments(arguments, job_.replicas.count());
     Command command;
     command.kind = Command::Kind::kRun;
     command.name = step;
@@ -47,7 +47,7 @@ void Session::run(const std::string &step, std::vector<ValuePointer> arguments, 
 void Session::update(const std::string &update, const Variable *variable, std::vector<ValuePointer> arguments,
                      std::vector<ValuePointer> &results) {
     registry_.update(update);
-    check_arguments(arguments, job_.replica_count());
+    check_arguments(arguments, job_.replicas.count());
     Command command;
     command.kind = Command::Kind::kUpdate;
     command.name = update;
@@ -75,7 +75,7 @@ std::shared_ptr<Variable> Session::create(VariableSpec spec, const Tensor &initi
 }
 
 void Session::assign(Variable &variable, int32_t assign, const ValuePointer &value) {
-    variable.check_assignment(assign, *value, job_.replica_count());
+    variable.check_assignment(assign, *value, job_.replicas.count());
     Command command;
     command.kind = Command::Kind::kAssign;
     command.variable = variable.spec().name;
@@ -116,12 +116,12 @@ void Session::drop(const std::string &name) noexcept {
 // --- how a command is carried out
 
 std::vector<ValuePointer> Session::perform(Command command, const Tensor &initial) {
-    job_.require_open();
+    job_.use.require_open();
     job_.require_sound();
     Workers *const others = job_.other_workers();
     if (others == nullptr) return attempt([&] { return carry_out(command, initial); });
-    agree(*others, job_.timeout_or_own(command.timeout_ns));
-    const Command part = command.for_replicas(job_.span_of(0));
+    agree(*others, job_.comm.timeout_or_own(command.timeout_ns));
+    const Command part = command.for_replicas(job_.replicas.span_of(0));
     send(*others, command);
     std::vector<ValuePointer> own = attempt([&] { return carry_out(part, initial); });
     return collect(*others, std::move(own), command);
@@ -134,7 +134,7 @@ void Session::agree(Workers &others, uint64_t timeout_ns) {
     try {
         require_same_lines(all);
     } catch (const Failure &failure) {
-        job_.fail_workers("mdist_serve", failure);
+        job_.comm.fail_workers("mdist_serve", failure);
         throw;
     }
     agreed_ = true;
@@ -146,28 +146,28 @@ void Session::send(Workers &others, Command &command) {
         const std::lock_guard lock(dropped_mutex_);
         command.dropped = dropped_;
         for (uint32_t worker = 1; worker < others.count(); ++worker)
-            parts[worker] = command.for_replicas(job_.span_of(worker)).encoded();
+            parts[worker] = command.for_replicas(job_.replicas.span_of(worker)).encoded();
         dropped_.clear(); // the command has them now
     }
-    others.exchange(call_of(Talk::kCommand), parts, job_.timeout_or_own(command.timeout_ns));
+    others.exchange(call_of(Talk::kCommand), parts, job_.comm.timeout_or_own(command.timeout_ns));
 }
 
 /// Joins the results of all workers.
 std::vector<ValuePointer> Session::collect(Workers &others, std::vector<ValuePointer> own, const Command &command) {
     const std::vector<std::string> nothing(others.count());
     const Workers::Blobs blobs =
-        others.exchange(call_of(Talk::kResults), nothing, job_.timeout_or_own(command.timeout_ns));
+        others.exchange(call_of(Talk::kResults), nothing, job_.comm.timeout_or_own(command.timeout_ns));
     if (command.kind == Command::Kind::kRead) return own; // the same on all workers
     std::vector<std::vector<ValuePointer>> by_worker = {std::move(own)};
     for (uint32_t worker = 1; worker < others.count(); ++worker) {
-        by_worker.push_back(decode_values({blobs[worker].data(), blobs[worker].size()}, job_, worker));
+        by_worker.push_back(decode_values({blobs[worker].data(), blobs[worker].size()}, job_.replicas, worker));
         by_worker.back().resize(by_worker[0].size());
     }
     std::vector<ValuePointer> joined;
     for (std::size_t i = 0; i < by_worker[0].size(); ++i) {
         std::vector<ValuePointer> result;
         for (const auto &values : by_worker) result.push_back(values[i]);
-        joined.push_back(join_results(i, result, job_));
+        joined.push_back(join_results(i, result, job_.replicas));
     }
     return joined;
 }
@@ -193,11 +193,11 @@ void Session::serve(uint64_t timeout_ns) {
         std::vector<std::string> results(others.count());
         uint64_t limit = 0;
         results[0] = encode_values(attempt([&] {
-            const Command part = Command::decoded(bytes, job_);
+            const Command part = Command::decoded(bytes, job_.replicas);
             limit = part.timeout_ns;
             return carry_out(part, Tensor());
         }));
-        others.exchange(call_of(Talk::kResults), results, job_.timeout_or_own(limit));
+        others.exchange(call_of(Talk::kResults), results, job_.comm.timeout_or_own(limit));
     }
 }
 
@@ -209,13 +209,14 @@ std::vector<ValuePointer> Session::attempt(FunctionRef<std::vector<ValuePointer>
     try {
         return part();
     } catch (const Failure &failure) {
-        job_.fail_workers("mdist_serve", failure);
+        job_.comm.fail_workers("mdist_serve", failure);
         throw;
     } catch (const std::exception &) {
-        job_.fail_workers("mdist_serve", Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        job_.comm.fail_workers("mdist_serve", Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
         throw;
     } catch (...) { // the thread ends
-        job_.fail_workers("mdist_serve", Failure(MDIST_ERR_CALLBACK, "the thread that served the client has ended"));
+        job_.comm.fail_workers("mdist_serve",
+                               Failure(MDIST_ERR_CALLBACK, "the thread that served the client has ended"));
         rethrow();
     }
 }
@@ -253,7 +254,7 @@ std::vector<ValuePointer> Session::carry_out(const Command &part, const Tensor &
 std::shared_ptr<Variable> Session::variable_of(const Command &command) const {
     if (std::shared_ptr<Variable> variable = variables_->find(command.variable)) return variable;
     throw Failure(MDIST_ERR_NOT_FOUND,
-                  text("worker ", job_.worker(), " has no variable \"", command.variable,
+                  text("worker ", job_.replicas.worker(), " has no variable \"", command.variable,
                        "\"; a variable that a step creates lives only while a handle to it is kept"));
 }
 

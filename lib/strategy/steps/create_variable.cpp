@@ -19,7 +19,7 @@ std::shared_ptr<Variable> create_in_step(Replica &replica, const std::shared_ptr
     call.subject = spec.hash();
     call.subject_text = summary.c_str();
     Common &common = replica.common();
-    Group &group = replica.job().group();
+    Group &group = replica.job().comm.group();
     replica.finish_device(); // all devices read `initial`
     group.meet(replica.local_index(), call, timeout_ns);
     if (replica.local_index() == 0) {

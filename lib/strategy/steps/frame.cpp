@@ -15,7 +15,7 @@
 namespace mdist {
 
 Frame::Frame(Job &job) : job_(job) {
-    for (uint32_t local = 0; local < job.local_replica_count(); ++local)
+    for (uint32_t local = 0; local < job.replicas.local_count(); ++local)
         replicas_.push_back(std::make_unique<Replica>(job, local, common));
 }
 
@@ -23,17 +23,17 @@ void Frame::begin(std::vector<ValuePointer> arguments, std::size_t result_count,
     for (const auto &replica : replicas_) replica->results.resize(result_count);
     common.arguments = std::move(arguments);
     result_count_ = result_count;
-    timeout_before_ = job_.group().timeout();
-    run_ = &job_.mail().begin_run();
+    timeout_before_ = job_.comm.group().timeout();
+    run_ = &job_.comm.mail().begin_run();
     for (const auto &replica : replicas_) replica->run = run_;
-    if (timeout_ns != 0) job_.group().set_timeout(timeout_ns);
+    if (timeout_ns != 0) job_.comm.group().set_timeout(timeout_ns);
 }
 
 void Frame::end() noexcept {
-    job_.mail().end_run(*run_);
+    job_.comm.mail().end_run(*run_);
     common.clear();
     for (const auto &replica : replicas_) replica->clear();
-    job_.group().set_timeout(timeout_before_);
+    job_.comm.group().set_timeout(timeout_before_);
 }
 
 Failure Frame::explained(const Failure &cause) const {
@@ -53,7 +53,7 @@ Failure Frame::explained(const Failure &cause) const {
 
 void Frame::execute(uint32_t local, const Step &step) {
     Replica &replica = *replicas_[local];
-    Group &group = job_.group();
+    Group &group = job_.comm.group();
     struct Departure {
         Group &group;
         Replica &replica;
@@ -95,7 +95,7 @@ std::vector<ValuePointer> Frame::take_results() {
             values[index] = structured ? take_parts(index) : take_tensors(index);
     } catch (const Failure &failure) {
         // The run has failed. Other workers must hear of it as of any other failure.
-        release_failure(job_.group(), "mdist_run", replicas_[0]->id(), failure);
+        release_failure(job_.comm.group(), "mdist_run", replicas_[0]->id(), failure);
         throw;
     }
     return values;
@@ -120,14 +120,14 @@ ValuePointer Frame::take_tensors(std::size_t index) {
                                                replicas_[without]->id()))
             .replica(replicas_[without]->id())
             .reason("missing_result");
-    return job_.has_one_each() ? Value::plain(std::move(tensors[0]))
-                               : Value::per_replica(std::move(tensors), text("result ", index).c_str());
+    return job_.replicas.are_one_each() ? Value::plain(std::move(tensors[0]))
+                                        : Value::per_replica(std::move(tensors), text("result ", index).c_str());
 }
 
 ValuePointer Frame::take_parts(std::size_t index) {
     std::vector<Part> parts;
     for (const auto &replica : replicas_) parts.push_back(replica->take_result(index));
-    return regroup(text("result ", index), std::move(parts), job_);
+    return regroup(text("result ", index), std::move(parts), job_.replicas);
 }
 
 } // namespace mdist

@@ -20,8 +20,8 @@ namespace {
 constexpr const char *kFunction = "mdist_replica_graph";
 
 bool records(Job &job) {
-    GpuGroup *const gpus = job.gpus();
-    return gpus != nullptr && !gpus->gpu(0).blocking() && gpus->records(job.executors().workers());
+    GpuGroup *const gpus = job.comm.gpus();
+    return gpus != nullptr && !gpus->gpu(0).blocking() && gpus->records(job.comm.executors().workers());
 }
 
 /// Records the replica's stream, and the lane with it, from here until end().
@@ -50,7 +50,7 @@ class Recording {
             stream_.reset();
         });
         if (wrong) std::rethrow_exception(wrong);
-        party_.job().group().require_ready(); // the body need not have told of a collective that failed
+        party_.job().comm.group().require_ready(); // the body need not have told of a collective that failed
         return graph;
     }
 
@@ -107,7 +107,7 @@ void launch(Party &party, uint64_t key, const GpuGraph &graph) {
     call.subject = key;
     call.subject_text = name.c_str();
     call.extra = &graph;
-    perform_on_gpus(party.job().executors(), party.local_index(), call, 0);
+    perform_on_gpus(party.job().comm.executors(), party.local_index(), call, 0);
 }
 
 } // namespace
@@ -122,7 +122,7 @@ Graphs::ByKey &Graphs::of(const Party &party) {
 void Graphs::run(Party &party, uint64_t key, Body body) {
     Job &job = party.job();
     if (!records(job)) return body();
-    GpuGroup &gpus = *job.gpus();
+    GpuGroup &gpus = *job.comm.gpus();
     ByKey &graphs = of(party);
     gpus.gpu(party.local_index()).replica_stream().require_running("another graph");
     party.await_turn(kFunction);
@@ -141,7 +141,8 @@ void Graphs::launch_first(Party &party, uint64_t key, std::unique_ptr<GpuGraph> 
 
 bool Graphs::begin(Party &party, uint64_t key) {
     Job &job = party.job();
-    if (job.gpus() != nullptr) job.gpus()->gpu(party.local_index()).replica_stream().require_running("another graph");
+    if (job.comm.gpus() != nullptr)
+        job.comm.gpus()->gpu(party.local_index()).replica_stream().require_running("another graph");
     require_closed(party);
     const auto open = std::make_shared<OpenGraph>(key);
     const bool recorded = records(job) && of(party).contains(key);
@@ -149,7 +150,7 @@ bool Graphs::begin(Party &party, uint64_t key) {
     if (!records(job) || recorded) return !recorded;
     try {
         party.await_turn(kFunction);
-        open->recording.emplace(party, *job.gpus());
+        open->recording.emplace(party, *job.comm.gpus());
     } catch (...) {
         party.unfinished.pop_back();
         throw;

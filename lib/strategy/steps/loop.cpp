@@ -48,13 +48,13 @@ uint64_t fingerprint_of(const ValuePointer &initial) {
 
 Loop::Loop(std::shared_ptr<Job> job, uint64_t iterations, ValuePointer initial, uint64_t timeout_ns)
     : job_(std::move(job)),
-      generation_(job_->generation()),
+      generation_(job_->elastic.now()),
       iterations_(iterations),
       initial_(checked_initial(std::move(initial))),
       initial_fingerprint_(fingerprint_of(initial_)),
       timeout_ns_(timeout_ns),
-      replicas_(job_->view().replicas),
-      parts_(job_->local_replica_count()) {}
+      replicas_(job_->reach.view().replicas),
+      parts_(job_->replicas.local_count()) {}
 
 void Loop::require_place(Job &job) {
     const Turn turn(job, "mdist_run_steps", kInStep);
@@ -66,7 +66,7 @@ bool Loop::run(Iterator &iterator, const Body &body) {
         throw invalid(text("the iterator is of a dataset that is distributed over ", replicas,
                            " local replicas, but this strategy has ", replicas_));
     for (;;) {
-        job_->require_generation(generation_, "the loop");
+        job_->elastic.require_now(generation_, "the loop");
         ValuePointer element;
         if (done_ < iterations_)
             iterator.next([&](const Element &next) { element = value_of_element(iterator.dataset(), next); });
@@ -86,7 +86,7 @@ bool Loop::run(Iterator &iterator, const Body &body) {
 /// while another has failed.
 bool Loop::agree(bool have) const {
     const Turn turn(*job_, "mdist_run_steps", kInStep);
-    job_->require_open();
+    job_->use.require_open();
     job_->require_sound();
     Workers *const workers = job_->workers();
     if (workers == nullptr) return have;
@@ -98,7 +98,7 @@ bool Loop::agree(bool have) const {
     call.subject = fnv1a(subject) + initial_fingerprint_;
     call.subject_text = subject.c_str();
     const char mine = have ? 1 : 0;
-    const Workers::Blobs all = workers->gather(call, &mine, sizeof mine, job_->timeout_or_own(timeout_ns_));
+    const Workers::Blobs all = workers->gather(call, &mine, sizeof mine, job_->comm.timeout_or_own(timeout_ns_));
     bool all_have = true;
     for (uint32_t worker = 0; worker < all.size(); ++worker) {
         if (all[worker].size() != sizeof mine)

@@ -48,7 +48,7 @@ void Loop::set(std::string_view path, ValuePointer value, int32_t aggregation) {
         leaf.check_count(replicas_);
         if (aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA) leaf.check_no_rows();
         if (aggregation == MDIST_AGGREGATION_SUM || aggregation == MDIST_AGGREGATION_MEAN)
-            check_reduces(*job_, job_->view(), op_of(aggregation), leaf);
+            check_reduces(*job_, job_->reach.view(), op_of(aggregation), leaf);
     });
     check_like_initial(path, *value);
     const std::lock_guard lock(mutex_);
@@ -99,7 +99,7 @@ void Loop::check_stands_apart(std::string_view path) const {
 
 void Loop::set_part(Replica &replica, std::string_view path, Tensor tensor, int32_t aggregation) {
     if (&replica.job() != job_.get()) throw invalid("the loop belongs to another strategy than this replica");
-    job_->require_generation(generation_, "the loop");
+    job_->elastic.require_now(generation_, "the loop");
     if (path.empty()) throw invalid("path is \"\", but an output needs a name");
     check_path(path);
     check_aggregation(aggregation);
@@ -107,7 +107,7 @@ void Loop::set_part(Replica &replica, std::string_view path, Tensor tensor, int3
         throw invalid(text(named(path),
                            " is set in a step with aggregation NONE, which needs the values of all replicas. Make it a "
                            "result of the run, and set that with mdist_loop_set_output"));
-    if (job_->in_graph() && job_->worker_count() > 1)
+    if (job_->reach.in_graph() && job_->replicas.worker_count() > 1)
         throw Failure(MDIST_ERR_UNSUPPORTED,
                       text(named(path),
                            " is set in a step that a client leads, but only the client has the loop. Make it a result "
@@ -129,7 +129,7 @@ void Loop::collect() {
     }
     std::vector<Part> parts;
     for (Parts &each : set_in_steps) parts.push_back(sorted_part(std::move(each.tensors)));
-    const uint32_t first = job_->first_replica_id();
+    const uint32_t first = job_->replicas.first_id();
     for (uint32_t local = 1; local < parts.size(); ++local)
         require_same_paths("the outputs of steps", parts[0], text("on replica ", first), parts[local],
                            text("on replica ", first + local));
@@ -137,7 +137,7 @@ void Loop::collect() {
         const std::string &path = parts[0][i].path;
         std::vector<Part> tensors;
         for (const Part &part : parts) tensors.push_back({{std::string(), part[i].tensor}});
-        set(path, regroup(named(path), std::move(tensors), *job_), aggregation_of(set_in_steps, path));
+        set(path, regroup(named(path), std::move(tensors), job_->replicas), aggregation_of(set_in_steps, path));
     }
 }
 
@@ -147,9 +147,9 @@ int32_t Loop::aggregation_of(const std::vector<Parts> &parts, const std::string 
     for (uint32_t local = 1; local < parts.size(); ++local)
         if (parts[local].aggregations.at(path) != aggregation)
             throw Failure(MDIST_ERR_MISMATCH,
-                          text(named(path), " has aggregation ", aggregation, " on replica ", job_->first_replica_id(),
+                          text(named(path), " has aggregation ", aggregation, " on replica ", job_->replicas.first_id(),
                                " and ", parts[local].aggregations.at(path), " on replica ",
-                               job_->first_replica_id() + local, "; use the same aggregation on all replicas"))
+                               job_->replicas.first_id() + local, "; use the same aggregation on all replicas"))
                 .reason("different_calls");
     return aggregation;
 }
@@ -203,7 +203,7 @@ void Loop::agree_on(const Outputs &outputs) const {
     call.kind = &calls::kRunSteps.meet;
     call.subject = fnv1a(subject);
     call.subject_text = subject.c_str();
-    workers->gather(call, nullptr, 0, job_->timeout_or_own(timeout_ns_));
+    workers->gather(call, nullptr, 0, job_->comm.timeout_or_own(timeout_ns_));
 }
 
 /// Aggregates the outputs. Needs the turn.

@@ -31,17 +31,17 @@ void check_arguments_are_shared(const std::vector<ValuePointer> &arguments) {
 
 /// A replica without elements takes the type and shape of other replicas' results. A worker without elements could not
 /// know them.
-void check_every_worker_has_one(const Job &job, uint64_t count) {
-    const uint64_t needed = uint64_t(job.span_of(job.worker_count() - 1).first) + 1;
+void check_every_worker_has_one(const Replicas &replicas, uint64_t count) {
+    const uint64_t needed = uint64_t(replicas.span_of(replicas.worker_count() - 1).first) + 1;
     if (count < needed)
-        throw invalid(text("count is ", count, ", but ", job.worker_count(), " workers need at least ", needed,
+        throw invalid(text("count is ", count, ", but ", replicas.worker_count(), " workers need at least ", needed,
                            " elements, since the last worker begins at replica ", needed - 1,
                            ". Each worker must get one, because it learns the type and shape of its results from it"));
 }
 
 /// Runs one replica's elements.
 int32_t map_share(Replica &replica, uint64_t count, const ElementFunction &function, Mapped &mapped) {
-    const uint64_t stride = replica.job().replica_count();
+    const uint64_t stride = replica.job().replicas.count();
     for (uint64_t element = replica.id(); element < count;) {
         const int32_t code = function(replica, element);
         if (code != 0)
@@ -56,15 +56,15 @@ int32_t map_share(Replica &replica, uint64_t count, const ElementFunction &funct
 }
 
 /// The number, among all elements, of element k of a local replica.
-uint64_t element_at(const Job &job, uint32_t local, std::size_t k) {
-    return job.first_replica_id() + local + k * uint64_t(job.replica_count());
+uint64_t element_at(const Replicas &replicas, uint32_t local, std::size_t k) {
+    return replicas.first_id() + local + k * uint64_t(replicas.count());
 }
 
 /// Stacks one result of all local elements.
 class Stack {
   public:
-    Stack(const Job &job, std::vector<Mapped> &mapped, std::size_t result)
-        : job_(job), mapped_(mapped), result_(result), what_(text("result ", result)) {
+    Stack(const Replicas &replicas, std::vector<Mapped> &mapped, std::size_t result)
+        : replicas_(replicas), mapped_(mapped), result_(result), what_(text("result ", result)) {
         while (first_ < mapped.size() && mapped[first_].empty()) ++first_;
     }
 
@@ -75,7 +75,7 @@ class Stack {
             for (std::size_t k = 0; k < mapped_[local].size(); ++k) check(local, k);
             parts.push_back(stack(local));
         }
-        return regroup(what_, std::move(parts), job_);
+        return regroup(what_, std::move(parts), replicas_);
     }
 
   private:
@@ -84,8 +84,8 @@ class Stack {
     /// Throws MISMATCH unless an element's result is like that of the first element.
     void check(uint32_t local, std::size_t k) const {
         const Part &part = mapped_[local][k][result_];
-        const std::string here = text("for element ", element_at(job_, local, k));
-        const std::string there = text("for element ", element_at(job_, first_, 0));
+        const std::string here = text("for element ", element_at(replicas_, local, k));
+        const std::string there = text("for element ", element_at(replicas_, first_, 0));
         require_same_paths(what_, example(), there, part, here);
         for (std::size_t i = 0; i < part.size(); ++i) {
             const Tensor &a = example()[i].tensor;
@@ -107,7 +107,7 @@ class Stack {
             if (like.shape().rank == MDIST_MAX_RANK)
                 throw invalid(text(what_, " has ", MDIST_MAX_RANK,
                                    " dimensions, which is the maximum, but stacking would add one"));
-            Device &device = like.on_host() ? *host() : job_.device(local);
+            Device &device = like.on_host() ? *host() : replicas_.device(local);
             Tensor all = Tensor::allocate(device, like.dtype(), like.shape().with_first(mapped_[local].size()));
             char *to = static_cast<char *>(all.data());
             for (const std::vector<Part> &element : mapped_[local]) {
@@ -120,7 +120,7 @@ class Stack {
         return part;
     }
 
-    const Job &job_;
+    const Replicas &replicas_;
     std::vector<Mapped> &mapped_;
     const std::size_t result_;
     const std::string what_;
@@ -133,19 +133,20 @@ void map_elements(Runs &runs, uint64_t count, const ElementFunction &function, s
                   std::vector<ValuePointer> &results, uint64_t timeout_ns) {
     Job &job = runs.job();
     require_cross_replica(job, "mdist_map", "Call mdist_merge_call first, and map inside the merge");
-    job.require_no_commands("mdist_map",
-                            "call the function for the elements of each replica in a step of mdist_run_named");
+    job.reach.require_no_commands("mdist_map",
+                                  "call the function for the elements of each replica in a step of mdist_run_named");
     check_arguments_are_shared(arguments);
-    if (!results.empty()) check_every_worker_has_one(job, count);
-    std::vector<Mapped> mapped(job.local_replica_count());
+    if (!results.empty()) check_every_worker_has_one(job.replicas, count);
+    std::vector<Mapped> mapped(job.replicas.local_count());
     std::vector<ValuePointer> none(results.size()); // each element's results are taken out before the next element
     runs.run([&](Replica &replica) { return map_share(replica, count, function, mapped[replica.local_index()]); },
              std::move(arguments), none, timeout_ns);
     try {
-        for (std::size_t i = 0; i < results.size(); ++i) results[i] = Stack(job, mapped, i).stacked();
+        for (std::size_t i = 0; i < results.size(); ++i) results[i] = Stack(job.replicas, mapped, i).stacked();
     } catch (const Failure &failure) {
         // Other workers may have no failure. They must hear of this one as of a failure in the run.
-        if (job.worker_count() > 1) release_failure(job.group(), "mdist_map", job.first_replica_id(), failure);
+        if (job.replicas.worker_count() > 1)
+            release_failure(job.comm.group(), "mdist_map", job.replicas.first_id(), failure);
         throw;
     }
 }

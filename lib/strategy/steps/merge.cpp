@@ -42,7 +42,7 @@ void meet_to_merge(const Replica &replica, CallKind kind, std::size_t result_cou
     call.kind = kind;
     call.subject = shape_of_merge(replica.merge_arguments, result_count);
     call.subject_text = summary.c_str();
-    replica.job().group().meet(replica.local_index(), call, timeout_ns);
+    replica.job().comm.group().meet(replica.local_index(), call, timeout_ns);
 }
 
 std::vector<ValuePointer> regrouped_arguments(Frame &frame, uint32_t local_replicas) {
@@ -52,7 +52,8 @@ std::vector<ValuePointer> regrouped_arguments(Frame &frame, uint32_t local_repli
         std::vector<Part> parts;
         for (uint32_t local = 0; local < local_replicas; ++local)
             parts.push_back(frame.replica(local).merge_arguments[i]);
-        ValuePointer value = regroup(text("argument ", i, " of the merge"), std::move(parts), frame.replica(0).job());
+        ValuePointer value =
+            regroup(text("argument ", i, " of the merge"), std::move(parts), frame.replica(0).job().replicas);
         values.push_back(value ? std::move(value) : structure_of({}));
     }
     return values;

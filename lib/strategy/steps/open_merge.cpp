@@ -4,7 +4,6 @@
 #include "strategy/job/call_functions.h"
 #include "strategy/job/context.h"
 #include "strategy/job/release.h"
-#include "strategy/job/turn.h"
 #include "strategy/steps/merge.h"
 #include "strategy/steps/open_runs.h"
 #include "util/forced_unwind.h"
@@ -32,7 +31,7 @@ void OpenRuns::open_merge(Replica &replica, CallKind kind, std::vector<Part> arg
                           uint64_t timeout_ns, FunctionRef<void(const std::vector<ValuePointer> &)> hand_out) {
     Run &run = run_of(replica);
     Common &common = replica.common();
-    Group &group = job_.group();
+    Group &group = job_.comm.group();
     replica.merge_arguments = std::move(arguments);
     meet_to_merge(replica, kind, result_count, timeout_ns);
     {
@@ -50,7 +49,7 @@ void OpenRuns::open_merge(Replica &replica, CallKind kind, std::vector<Part> arg
         end_merge(run, replica);
     };
     try {
-        hand_out(regrouped_arguments(*run.frame, job_.local_replica_count()));
+        hand_out(regrouped_arguments(*run.frame, job_.replicas.local_count()));
     } catch (const Failure &failure) {
         release_failure(group, kind->name(), replica.id(), failure);
         failed();
@@ -62,14 +61,14 @@ void OpenRuns::open_merge(Replica &replica, CallKind kind, std::vector<Part> arg
 }
 
 void OpenRuns::lend_turn(const Replica &replica) noexcept {
-    if (replica.local_index() == 0) Turn::lend(job_);
+    if (replica.local_index() == 0) job_.use.end();
 }
 
 void OpenRuns::take_turn_back(const Replica &replica, const char *function) {
     if (!replica.merging)
         throw Failure(MDIST_ERR_FAILED_PRECONDITION, text(function, ": no merge is open; mdist_merge_begin opens one"))
             .reason("no_merge");
-    if (replica.local_index() == 0 && !Turn::take_back(job_))
+    if (replica.local_index() == 0 && !job_.use.begin())
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text(function, ": another thread is still at work in this merge, or has a run open in it"))
             .reason("busy");
@@ -88,7 +87,7 @@ void OpenRuns::close_merge(Replica &replica, const char *function, std::size_t c
         throw Failure(MDIST_ERR_ABORTED, "the merge failed; mdist_run_end returns why").reason("step_failed");
     if (replica.local_index() != 0) merge();
     if (count != common.merged.size())
-        throw Failure(MDIST_ERR_MISMATCH, text("count is ", count, "; replica ", job_.first_replica_id(),
+        throw Failure(MDIST_ERR_MISMATCH, text("count is ", count, "; replica ", job_.replicas.first_id(),
                                                " closed this merge with ", common.merged.size()));
     replica.merged = common.merged;
 }
@@ -108,15 +107,15 @@ void OpenRuns::hand_in(Run &run, Replica &replica, const char *function,
     const Closing closing{*this, run, replica};
     try {
         std::vector<ValuePointer> merged = merge();
-        check_merged(merged, job_.local_replica_count());
+        check_merged(merged, job_.replicas.local_count());
         replica.common().merged = std::move(merged);
     } catch (const Failure &cause) {
-        release_failure(job_.group(), function, replica.id(), cause);
+        release_failure(job_.comm.group(), function, replica.id(), cause);
         throw;
     } catch (const std::exception &) {
         throw; // the library's own failure: out of memory
     } catch (...) {
-        release_callback(job_.group(), function, replica.id(), 0,
+        release_callback(job_.comm.group(), function, replica.id(), 0,
                          [] { return std::string("the merge function ended its thread"); });
         rethrow();
     }
@@ -125,7 +124,7 @@ void OpenRuns::hand_in(Run &run, Replica &replica, const char *function,
 
 /// Lets the others continue, and reports failures that were kept meanwhile. Needs the lock and the turn.
 void OpenRuns::end_merge(Run &run, Replica &replica) noexcept {
-    Group &group = job_.group();
+    Group &group = job_.comm.group();
     if (run.failure) group.release(*run.failure);
     // The cause must be the first failure that they see. If none was released by now, memory ran out.
     if (replica.common().merge_failed) group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
@@ -135,7 +134,7 @@ void OpenRuns::end_merge(Run &run, Replica &replica) noexcept {
     for (uint32_t local = 0; local < run.places.size(); ++local)
         if (run.places[local] == Place::kLeft) group.depart(local);
     ++run.merges;
-    job_.changes().advance();
+    job_.comm.changes().advance();
 }
 
 /// Waits for the caller's code, so it has no deadline. Ends when all collectives have ended.
@@ -146,13 +145,13 @@ void OpenRuns::await_merge(Run &run, Replica &replica) {
         return {text("local replica ", replica.local_index()), "a merge", "local replica 0, which has not ended it"};
     };
     for (;;) {
-        const uint32_t seen = job_.changes().now();
+        const uint32_t seen = job_.comm.changes().now();
         if (run.merges != before) break;
-        if (job_.group().failed()) {
+        if (job_.comm.group().failed()) {
             replica.merging = false;
             job_.require_sound();
         }
-        job_.changes().wait(seen, Patience(), kNoDeadline, long_wait, describe);
+        job_.comm.changes().wait(seen, Patience(), kNoDeadline, long_wait, describe);
     }
     replica.merging = false;
 }

@@ -37,8 +37,8 @@ void OpenRuns::begin(std::vector<ValuePointer> arguments, std::size_t result_cou
                       "mdist_run_begin cannot be called in a merge or update function. Call mdist_run there, or open "
                       "the merge with mdist_merge_begin");
     Turn turn(job_, "mdist_run_begin", "mdist_merge_call first, and mdist_run inside the merge");
-    job_.require_no_commands("mdist_run_begin", "register a step on every worker and call mdist_run_named");
-    auto run = std::make_unique<Run>(job_.local_replica_count());
+    job_.reach.require_no_commands("mdist_run_begin", "register a step on every worker and call mdist_run_named");
+    auto run = std::make_unique<Run>(job_.replicas.local_count());
     runs_.prepare(arguments);
 
     const std::lock_guard lock(mutex_); // either close() sees the run, or this sees that the job is closed
@@ -60,21 +60,21 @@ void OpenRuns::end(std::vector<ValuePointer> &results) {
         throw invalid(
             text("result_count is ", results.size(), "; mdist_run_begin was given ", run.frame->result_count()));
 
-    struct Finish {
+    struct Ending {
         OpenRuns &runs;
         std::unique_lock<std::mutex> &lock;
-        ~Finish() { runs.finish(lock); }
+        ~Ending() { runs.finish(lock); }
     };
-    const Finish finish{*this, lock};
-    if (std::optional<Failure> cause = job_.group().cause()) throw run.frame->explained(*cause);
+    const Ending ending{*this, lock};
+    if (std::optional<Failure> cause = job_.comm.group().cause()) throw run.frame->explained(*cause);
     if (const auto missing = place(Place::kNotEntered); missing != run.places.end()) {
         const auto local = static_cast<uint32_t>(missing - run.places.begin());
-        const uint32_t id = job_.first_replica_id() + local;
+        const uint32_t id = job_.replicas.first_id() + local;
         const Failure failure =
             Failure(MDIST_ERR_FAILED_PRECONDITION, text("local replica ", local, " never entered the run"))
                 .replica(id)
                 .reason("not_entered");
-        release_failure(job_.group(), "mdist_run", id, failure); // counted as a failed run
+        release_failure(job_.comm.group(), "mdist_run", id, failure); // counted as a failed run
         throw failure;
     }
     results = run.frame->take_results();
@@ -87,7 +87,8 @@ void OpenRuns::finish(std::unique_lock<std::mutex> &lock) noexcept {
     open_.pop_back();
     lock.unlock();
     runs_.end(*run->frame);
-    Turn::end_run(job_);
+    job_.use.end_run();
+    job_.stop_if_over();
 }
 
 void OpenRuns::enter(uint32_t local, FunctionRef<void(Replica &)> publish) {
@@ -132,13 +133,13 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
     const bool worked = replica.end_work();
     replica.end_device();
     lock.lock();
-    if (!run.merging) job_.group().depart(local);
+    if (!run.merging) job_.comm.group().depart(local);
     run.places[local] = Place::kLeft;
     replica.merging = false;
     replica.entered = false;
     retire();
     take_usual_turns();
-    if (job_.closed() && &run == open_.back().get() && !run.anybody_inside()) finish(lock);
+    if (job_.use.closed() && &run == open_.back().get() && !run.anybody_inside()) finish(lock);
     if (in_merge && code == 0) throw why();
     if (worked)
         throw Failure(
@@ -151,7 +152,7 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
 
 /// Keeps the failure until the merge is over if one is open, since a nested run may be using the group.
 void OpenRuns::fail(Run &run, FunctionRef<Failure()> why) noexcept {
-    Group &group = job_.group();
+    Group &group = job_.comm.group();
     try {
         Failure failure = why();
         if (!run.merging)

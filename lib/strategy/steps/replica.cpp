@@ -99,11 +99,11 @@ bool Replica::leave_unfinished() noexcept {
             const std::string sentence = each->leave(*this);
             if (sentence.empty()) continue;
             left = true;
-            release_failure(job().group(), "mdist_run", id(),
+            release_failure(job().comm.group(), "mdist_run", id(),
                             Failure(MDIST_ERR_FAILED_PRECONDITION, sentence).reason("work_under_way"));
         } catch (const std::bad_alloc &) {
             left = true;
-            job().group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            job().comm.group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
         }
     }
     return left;
@@ -121,7 +121,7 @@ bool Replica::end_work() noexcept {
                 .reason("work_under_way");
         });
     });
-    const bool posted = job().mail().end_step(local_index(), *run, [this](const Post &first) {
+    const bool posted = job().comm.mail().end_step(local_index(), *run, [this](const Post &first) {
         return Failure(MDIST_ERR_FAILED_PRECONDITION,
                        text("the step of replica ", id(), " ended while its ", first.function(),
                             "_start was under way (tag ", first.key.tag, "); wait for it first"))
@@ -135,24 +135,15 @@ bool Replica::end_work() noexcept {
     return left || worked || posted;
 }
 
-/// Calls use(seat) for its place among all replicas, and for those in its groups.
-void Replica::each_seat(FunctionRef<void(const Seat &)> use) noexcept {
-    use(seat());
-    if (!job().has_groups()) return;
-    std::size_t at = 0;
-    while (const auto group = job().next_group(at))
-        if (group->has(local_index())) use(group->seat(local_index()));
-}
-
 void Replica::join_lanes() noexcept {
-    if (job().gpus() == nullptr) return;
+    if (job().comm.gpus() == nullptr) return;
     each_seat([this](const Seat &seat) {
         try {
             seat.executors.gpus()->join(seat.party);
         } catch (const Failure &failure) {
-            release_failure(job().group(), "mdist_run", id(), failure);
+            release_failure(job().comm.group(), "mdist_run", id(), failure);
         } catch (const std::exception &) {
-            job().group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            job().comm.group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
         }
     });
 }
@@ -161,7 +152,7 @@ void Replica::begin_device() {
     Gpu *const gpu = device().gpu();
     if (gpu == nullptr) return;
     timeout_before_ = gpu->timeout();
-    gpu->set_timeout(job().group().timeout());
+    gpu->set_timeout(job().comm.group().timeout());
     stream_before_ = gpu->stream();
 }
 
@@ -179,15 +170,15 @@ bool Replica::end_device() noexcept {
         finish_device();
         return true;
     } catch (const Failure &failure) {
-        release_failure(job().group(), "mdist_run", id(), failure);
+        release_failure(job().comm.group(), "mdist_run", id(), failure);
     } catch (const std::exception &) {
-        job().group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        job().comm.group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
     }
     return false;
 }
 
 std::optional<Failure> Replica::lost_device() noexcept {
-    if (device().gpu() == nullptr || !job().elastic().on()) return std::nullopt;
+    if (device().gpu() == nullptr || !job().elastic.on()) return std::nullopt;
     for (const auto &each : unfinished) each->free_device();
     try {
         finish_device();

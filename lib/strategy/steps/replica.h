@@ -122,7 +122,6 @@ class Replica : public Party {
   private:
     bool leave_unfinished() noexcept;
     void join_lanes() noexcept;
-    void each_seat(FunctionRef<void(const Seat &)> use) noexcept;
 
     Common &common_;
     struct Near {

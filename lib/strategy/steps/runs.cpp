@@ -24,8 +24,8 @@ Runs::Runs(Job &job) : job_(job) {
 void Runs::run(const Step &step, std::vector<ValuePointer> arguments, std::vector<ValuePointer> &results,
                uint64_t timeout_ns) {
     const Turn turn(job_, "mdist_run", "mdist_merge_call first, and run inside the merge");
-    job_.require_no_commands("mdist_run",
-                             "register the step on every worker (mdist_step_register) and call mdist_run_named");
+    job_.reach.require_no_commands("mdist_run",
+                                   "register the step on every worker (mdist_step_register) and call mdist_run_named");
     run_with_turn(step, std::move(arguments), results, timeout_ns);
 }
 
@@ -40,19 +40,19 @@ void Runs::run_with_turn(const Step &step, std::vector<ValuePointer> arguments, 
     Frame &frame = begin(std::move(arguments), results.size(), timeout_ns);
     const Ending ending{*this, frame};
     run_frame(frame, step);
-    if (std::optional<Failure> cause = job_.group().cause()) throw frame.explained(*cause);
+    if (std::optional<Failure> cause = job_.comm.group().cause()) throw frame.explained(*cause);
     results = frame.take_results();
 }
 
 void Runs::prepare(const std::vector<ValuePointer> &arguments) {
     job_.require_sound();
-    check_arguments(arguments, job_.local_replica_count());
-    job_.require_open();
+    check_arguments(arguments, job_.replicas.local_count());
+    job_.use.require_open();
     if (before_next_ && depth_ == 0) std::exchange(before_next_, nullptr)();
 }
 
 Frame &Runs::begin(std::vector<ValuePointer> arguments, std::size_t result_count, uint64_t timeout_ns) {
-    job_.require_open();
+    job_.use.require_open();
     while (frames_.size() <= depth_) frames_.push_back(std::make_unique<Frame>(job_));
     Frame &frame = *frames_[depth_];
     frame.begin(std::move(arguments), result_count, timeout_ns);
@@ -65,16 +65,16 @@ void Runs::end(Frame &frame) noexcept {
     // A thread that ends in a nested step leaves the outer steps, too. Keep what that did to the group after the nested
     // step's own failure is cleared. Otherwise the others would wait for that replica.
     const uint32_t ended = job_.team().forked() ? job_.team().settle_ended() : 0;
-    job_.group().reset();
+    job_.comm.group().reset();
     frame.end();
-    if (ended != 0) release_ended(job_.group(), job_.first_replica_id() + ended);
+    if (ended != 0) release_ended(job_.comm.group(), job_.replicas.first_id() + ended);
 }
 
 void Runs::run_frame(Frame &frame, const Step &step) {
     if (job_.concurrent()) {
         job_.team().run([&](uint32_t local) { frame.execute(local, step); });
     } else {
-        for (uint32_t local = 0; local < job_.local_replica_count() && !job_.group().cause(); ++local)
+        for (uint32_t local = 0; local < job_.replicas.local_count() && !job_.comm.group().cause(); ++local)
             frame.execute(local, step);
     }
 }
@@ -115,7 +115,7 @@ void Runs::run_merge(Replica &replica, const Merge &merge, std::size_t result_co
         ~Resumption() {
             // Release the cause before the others continue and report that the merge failed: it must be the first
             // failure that they see. If none was released by now, memory ran out.
-            if (failed) job.group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            if (failed) job.comm.group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
             job.team().resume();
         }
     };
@@ -123,15 +123,15 @@ void Runs::run_merge(Replica &replica, const Merge &merge, std::size_t result_co
     common.merged.assign(result_count, nullptr);
     try {
         const Context context(job_, Context::Kind::kMerge);
-        merge(regrouped_arguments(*frames_[depth_ - 1], job_.local_replica_count()), common.merged);
-        check_merged(common.merged, job_.local_replica_count());
+        merge(regrouped_arguments(*frames_[depth_ - 1], job_.replicas.local_count()), common.merged);
+        check_merged(common.merged, job_.replicas.local_count());
     } catch (const Failure &failure) {
-        release_failure(job_.group(), "mdist_merge_call", replica.id(), failure);
+        release_failure(job_.comm.group(), "mdist_merge_call", replica.id(), failure);
         throw;
     } catch (const std::exception &) {
         throw; // the library's own failure: out of memory
     } catch (...) {
-        release_callback(job_.group(), "mdist_merge_call", replica.id(), 0,
+        release_callback(job_.comm.group(), "mdist_merge_call", replica.id(), 0,
                          [] { return std::string("the merge function ended its thread"); });
         rethrow();
     }

@@ -77,25 +77,25 @@ void reduce_here(const Job &job, const std::vector<Call> &calls, std::size_t out
     for (std::size_t b = 0; b < first.buffer_count; ++b) {
         for (std::size_t local = 0; local < calls.size(); ++local) sources[local] = calls[local].inputs[b].data;
         for (std::size_t local = 0; local < outputs; ++local) destinations[local] = calls[local].outputs[b].data;
-        reduce::reduce(operation_of(first, first.inputs[b].dtype, job.replica_count()), sources.data(), sources.size(),
+        reduce::reduce(operation_of(first, first.inputs[b].dtype, job.replicas.count()), sources.data(), sources.size(),
                        destinations.data(), outputs, first.inputs[b].elements);
     }
 }
 
 /// Reduces on all replicas' threads.
 void reduce_by_all(Job &job, const std::vector<Call> &calls) {
-    for (uint32_t local = 0; local < calls.size(); ++local) job.group().post(local, calls[local]);
+    for (uint32_t local = 0; local < calls.size(); ++local) job.comm.group().post(local, calls[local]);
     std::atomic<bool> out_of_memory{false};
-    job.require_open();
+    job.use.require_open();
     job.team().run([&](uint32_t local) {
         try {
-            all_reduce_posted(job.group(), local);
+            all_reduce_posted(job.comm.group(), local);
         } catch (const std::bad_alloc &) {
             out_of_memory = true;
         }
     });
     if (out_of_memory) throw std::bad_alloc();
-    job.group().check_work();
+    job.comm.group().check_work();
 }
 
 /// Reduces into every local replica's outputs, on the host.
@@ -105,7 +105,7 @@ void all_reduce_here(Job &job, const Asker &asker, std::vector<Call> &calls) {
     std::size_t bytes = 0;
     for (std::size_t b = 0; b < calls[0].buffer_count; ++b)
         bytes += calls[0].inputs[b].elements * dtype_size(calls[0].inputs[b].dtype);
-    const bool have_threads = job.concurrent() && calls.size() == job.local_replica_count();
+    const bool have_threads = job.concurrent() && calls.size() == job.replicas.local_count();
     if (have_threads && bytes >= kWorthThreads)
         reduce_by_all(job, calls);
     else
@@ -174,13 +174,13 @@ std::vector<Tensor> reduce_many(Job &job, const Asker &asker, int32_t op,
 
 ValuePointer broadcast_value(Job &job, const Tensor &tensor) {
     std::vector<Tensor> copies;
-    for (uint32_t local = 0; local < job.view().replicas; ++local)
-        copies.push_back(copied_to(job.place(local), tensor));
+    for (uint32_t local = 0; local < job.reach.view().replicas; ++local)
+        copies.push_back(copied_to(job.reach.place(local), tensor));
     return Value::mirrored(std::move(copies));
 }
 
 void all_reduce_local(Job &job, const Asker &asker, const Call &all, std::size_t buffer_count) {
-    const uint32_t replicas = job.view().replicas;
+    const uint32_t replicas = job.reach.view().replicas;
     std::vector<Call> calls(replicas);
     for (uint32_t local = 0; local < replicas; ++local) {
         calls[local] = reduction_of(all.op, all.inputs + local * buffer_count, all.outputs + local * buffer_count,
@@ -202,7 +202,7 @@ void all_reduce_local(Job &job, const Asker &asker, const Call &all, std::size_t
 void all_reduce_own(Job &job, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
                     const mdist_buffer_t *outputs, std::size_t buffer_count) {
     std::vector<Call> calls;
-    for (uint32_t local = 0; local < job.view().replicas; ++local)
+    for (uint32_t local = 0; local < job.reach.view().replicas; ++local)
         calls.push_back(reduction_of(op, inputs + local * buffer_count, outputs + local * buffer_count, buffer_count));
     for_packs(asker, calls, [&](std::vector<Call> &pack) { all_reduce_pack(job, asker, pack); });
 }

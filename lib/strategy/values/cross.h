@@ -20,7 +20,7 @@ namespace mdist {
 struct Asker {
     /// `timeout_ns` 0: as configured for the strategy. Packs are as configured, too.
     Asker(const Job &job, const calls::ValueFunction &called, uint64_t call_timeout_ns)
-        : function(&called), timeout_ns(job.timeout_or_own(call_timeout_ns)), packing(job.packing()) {}
+        : function(&called), timeout_ns(job.comm.timeout_or_own(call_timeout_ns)), packing(job.comm.packing) {}
     Asker with(std::string what) const {
         Asker copy = *this;
         copy.subject = std::move(what);
@@ -103,7 +103,7 @@ bool differs_by_replica(const Job &job, const Value &leaf);
 /// The same for many leaves: `view` is that of the job.
 inline bool differs_by_replica(const Job &job, const View &view, const Value &leaf) {
     return leaf.kind() == MDIST_VALUE_PER_REPLICA ||
-           (leaf.kind() == MDIST_VALUE_PLAIN && view.workers > 1 && job.has_one_each());
+           (leaf.kind() == MDIST_VALUE_PLAIN && view.workers > 1 && job.replicas.are_one_each());
 }
 /// Throws INVALID_ARGUMENT unless a value that is the same for all reduces to itself without any communication, as in
 /// TensorFlow.

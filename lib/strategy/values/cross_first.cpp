@@ -54,7 +54,7 @@ ValuePointer first_value(Job &job, const Asker &asker, const Value &value) {
     std::vector<Tensor> tensors;
     std::string paths = asker.subject;
     visit_leaves(value, [&](const Value &leaf, std::size_t index) {
-        leaf.check_count(job.view().replicas);
+        leaf.check_count(job.reach.view().replicas);
         leaf.check_no_rows();
         tensors.push_back(leaf.tensors()[0]);
         paths += text(index == 0 ? " \"" : ", \"", leaf_path(value, index), '"');

@@ -78,7 +78,7 @@ std::vector<Piece> pieces_of_job(const Job &job, Workers &workers, const Asker &
 
     std::vector<Piece> pieces;
     for (uint32_t worker = 0; worker < blobs.size(); ++worker)
-        append_pieces(pieces, worker, blobs[worker], job.span_of(worker).count(), rows);
+        append_pieces(pieces, worker, blobs[worker], job.replicas.span_of(worker).count(), rows);
     return pieces;
 }
 
@@ -90,10 +90,10 @@ std::vector<Piece> pieces_of(std::span<const Tensor> tensors, int32_t along) {
 }
 
 ValuePointer gather_leaf(Job &job, const Asker &asker, const Value &value, int32_t axis) {
-    value.check_count(job.view().replicas);
+    value.check_count(job.reach.view().replicas);
     value.check_no_rows();
     std::vector<Tensor> tensors(value.tensors().begin(), value.tensors().end());
-    if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(job.view().replicas, tensors[0]);
+    if (value.kind() == MDIST_VALUE_PLAIN) tensors.resize(job.reach.view().replicas, tensors[0]);
     return Value::plain(gather_tensors(job, asker, tensors, axis));
 }
 

@@ -17,7 +17,7 @@ using Buffers = std::vector<mdist_buffer_t>;
 
 Place place_of_buffer(const Job &job, std::size_t local, const mdist_buffer_t &buffer) {
     return buffer.elements == 0 ? Place()
-                                : place_of(buffer.data, job.place(static_cast<uint32_t>(local)).place().index);
+                                : place_of(buffer.data, job.reach.place(static_cast<uint32_t>(local)).place().index);
 }
 
 bool reaches(const Gpu &gpu, const Place &place) {
@@ -87,25 +87,25 @@ class Staged {
 } // namespace
 
 Device *gpu_that_reaches(const Job &job, const Buffers &buffers) {
-    if (job.device(0).gpu() == nullptr) return nullptr;
+    if (job.replicas.device(0).gpu() == nullptr) return nullptr;
     std::vector<Place> places;
     for (const mdist_buffer_t &buffer : buffers) {
         if (buffer.elements == 0) continue;
-        const Place place = place_of(buffer.data, job.place(0).place().index);
+        const Place place = place_of(buffer.data, job.reach.place(0).place().index);
         if (place.on_host()) return nullptr;
         if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
     }
-    for (uint32_t local = 0; !places.empty() && local < job.local_replica_count(); ++local) {
-        const Gpu *const gpu = job.device(local).gpu();
+    for (uint32_t local = 0; !places.empty() && local < job.replicas.local_count(); ++local) {
+        const Gpu *const gpu = job.replicas.device(local).gpu();
         if (gpu != nullptr &&
             std::all_of(places.begin(), places.end(), [&](const Place &p) { return reaches(*gpu, p); }))
-            return &job.device(local);
+            return &job.replicas.device(local);
     }
     return nullptr;
 }
 
 bool reduce_on_gpu(const Job &job, const std::vector<Call> &calls, std::size_t outputs) {
-    if (job.device(0).gpu() == nullptr || calls[0].by != nullptr) return false; // an operator runs on the host
+    if (job.replicas.device(0).gpu() == nullptr || calls[0].by != nullptr) return false; // an operator runs on the host
     Buffers all;
     for (std::size_t local = 0; local < calls.size(); ++local) {
         const Call &call = calls[local];
@@ -120,7 +120,7 @@ bool reduce_on_gpu(const Job &job, const std::vector<Call> &calls, std::size_t o
     for (std::size_t b = 0; b < first.buffer_count; ++b) {
         for (std::size_t local = 0; local < calls.size(); ++local) sources[local] = calls[local].inputs[b].data;
         for (std::size_t local = 0; local < outputs; ++local) destinations[local] = calls[local].outputs[b].data;
-        gpu->reduce({first.inputs[b].dtype, static_cast<reduce::Op>(first.op), job.replica_count()}, sources.data(),
+        gpu->reduce({first.inputs[b].dtype, static_cast<reduce::Op>(first.op), job.replicas.count()}, sources.data(),
                     sources.size(), destinations.data(), outputs, first.inputs[b].elements);
     }
     gpu->finish();

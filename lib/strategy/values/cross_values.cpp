@@ -40,9 +40,9 @@ ValuePointer reduce_rows(Job &job, const Asker &asker, int32_t op, const Value &
         for (uint32_t i = 0; i < leaf.tensors().size(); ++i) indices.push_back(leaf.indices_for(i));
         all = {gather_tensors(job, asker.with(subject + "indices, "), indices, 0),
                gather_tensors(job, asker.with(subject), leaf.tensors(), 0)};
-        if (op == MDIST_MEAN) divide_rows(*host(), all, job.replica_count());
+        if (op == MDIST_MEAN) divide_rows(*host(), all, job.replicas.count());
     } else {
-        require_reduces_to_itself(op, leaf.kind(), all.values, job.replica_count());
+        require_reduces_to_itself(op, leaf.kind(), all.values, job.replicas.count());
     }
     return value_of_rows(*placed(job, all.indices, target), *placed(job, all.values, target));
 }
@@ -165,7 +165,7 @@ void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor
 }
 
 bool differs_by_replica(const Job &job, const Value &leaf) {
-    return differs_by_replica(job, job.view(), leaf);
+    return differs_by_replica(job, job.reach.view(), leaf);
 }
 
 bool reduces_with_others(const Job &job, const Value &value, bool over_axes) {
@@ -173,7 +173,7 @@ bool reduces_with_others(const Job &job, const Value &value, bool over_axes) {
     visit_leaves(value, [&](const Value &leaf, std::size_t) {
         any = any || (over_axes && leaf.kind() != MDIST_VALUE_PLAIN) || differs_by_replica(job, leaf);
     });
-    return any && job.view().workers > 1;
+    return any && job.reach.view().workers > 1;
 }
 
 std::vector<ValuePointer> reduce_values(Job &job, const Asker &asker, int32_t op,
@@ -186,7 +186,7 @@ std::vector<ValuePointer> reduce_values(Job &job, const Asker &asker, int32_t op
 void reduce_values(Job &job, const Asker &asker, int32_t op, const std::vector<const Value *> &values,
                    const std::vector<Target> &targets, FunctionRef<void(std::vector<ValuePointer>)> keep) {
     check_op(op);
-    const View view = job.view();
+    const View view = job.reach.view();
     Reduction all{job, view, asker, op, {job, view, asker, op}};
     std::vector<Item> items;
     items.reserve(announce_leaves(all, values, targets));
@@ -206,13 +206,13 @@ ValuePointer reduce_value_axes(Job &job, const Asker &asker, int32_t op, const V
                                const std::vector<int32_t> &axes) {
     check_op(op);
     return map_leaves(value, [&](const Value &leaf, std::size_t index) {
-        leaf.check_count(job.view().replicas);
+        leaf.check_count(job.reach.view().replicas);
         leaf.check_no_rows();
         const bool alone = leaf.kind() == MDIST_VALUE_PLAIN && !differs_by_replica(job, leaf);
         check_op_defined(op, leaf.tensors()[0].dtype());
         Tensor reduced =
             reduce_axes(alone ? nullptr : job.workers(), of_leaf(asker, value, index), op, leaf.tensors(), axes);
-        if (alone) require_reduces_to_itself(op, leaf.kind(), reduced, job.replica_count());
+        if (alone) require_reduces_to_itself(op, leaf.kind(), reduced, job.replicas.count());
         return Value::plain(std::move(reduced));
     });
 }
@@ -221,14 +221,14 @@ void check_reduces(const Job &job, const View &view, int32_t op, const Value &le
     const Tensor &first = leaf.tensors()[0];
     if (leaf.has_rows()) return check_rows_op(op, first.dtype());
     if (!differs_by_replica(job, view, leaf))
-        return require_reduces_to_itself(op, leaf.kind(), first, job.replica_count());
+        return require_reduces_to_itself(op, leaf.kind(), first, job.replicas.count());
     require_alike(leaf.tensors());
     check_op_takes(op, first.dtype());
 }
 
 ValuePointer mirror_value(Job &job, const ValuePointer &value) {
     const auto mirror = [&](const Value &leaf, std::size_t index) -> ValuePointer {
-        leaf.check_count(job.view().replicas);
+        leaf.check_count(job.reach.view().replicas);
         leaf.check_no_rows();
         if (leaf.kind() == MDIST_VALUE_MIRRORED) return value->is_structure() ? value->leaves()[index].value : value;
         if (leaf.kind() == MDIST_VALUE_PLAIN) return broadcast_value(job, leaf.tensors()[0]);

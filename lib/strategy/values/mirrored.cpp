@@ -26,9 +26,9 @@ ValuePointer mirrored_alone(uint32_t locals, Make &&make_tensor) {
 } // namespace
 
 MirroredReduction::MirroredReduction(Job &job, const View &view, const Asker &asker, int32_t op)
-    : job_(job), asker_(asker), op_(op), locals_(view.replicas), replicas_(job.replica_count()) {
+    : job_(job), asker_(asker), op_(op), locals_(view.replicas), replicas_(job.replicas.count()) {
     results_.reserve(locals_);
-    for (uint32_t local = 0; local < locals_; ++local) results_.emplace_back(job.place(local));
+    for (uint32_t local = 0; local < locals_; ++local) results_.emplace_back(job.reach.place(local));
 }
 
 MirroredReduction::~MirroredReduction() {
@@ -83,14 +83,14 @@ void MirroredReduction::prepare() {
 
 /// Whether the replicas' threads may reduce leaves one by one.
 bool MirroredReduction::may_overlap() const {
-    return locals_ > 1 && locals_ == job_.local_replica_count() && job_.concurrent() && job_.gpus() == nullptr &&
+    return locals_ > 1 && locals_ == job_.replicas.local_count() && job_.concurrent() && job_.comm.gpus() == nullptr &&
            asker_.packing.one_operation() && job_.workers() == nullptr;
 }
 
 /// Wakes the threads, which takes them about as long as the caller needs until it can add the first leaf. The team takes
 /// no other work until finish().
 void MirroredReduction::start_overlapping() {
-    job_.require_open();
+    job_.use.require_open();
     fork_.emplace(job_.team(), work_);
     overlaps_ = true;
 }
@@ -139,7 +139,7 @@ bool MirroredReduction::await(std::size_t group) const {
         const std::size_t ready = ready_.load(std::memory_order_acquire);
         if (group < ready / 2) return true;
         if (ready % 2 != 0) return false;
-        news_.wait(seen, job_.group().patience(), kNoDeadline);
+        news_.wait(seen, job_.comm.group().patience(), kNoDeadline);
     }
 }
 

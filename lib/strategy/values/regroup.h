@@ -10,7 +10,7 @@
 
 namespace mdist {
 
-class Job;
+class Replicas;
 
 struct NamedTensor {
     std::string path;
@@ -30,14 +30,14 @@ void require_same_paths(const std::string &what, const Part &a, const std::strin
 
 /// The kind of value that regrouping makes.
 enum class Grouping : uint8_t {
-    kPlainIfAlone, // plain where each worker has one replica (Job::has_one_each), else per-replica
+    kPlainIfAlone, // plain where each worker has one replica (Replicas::are_one_each), else per-replica
     kPerReplica,
 };
 
-/// Regroups one part from each replica of Job::view. Returns nullptr if no replica has anything. Throws MISMATCH,
+/// Regroups one part from each replica of Reach::view. Returns nullptr if no replica has anything. Throws MISMATCH,
 /// naming the first path that only one of two parts has or whose dtypes differ. Throws INVALID_ARGUMENT if the paths do
 /// not make a tree. `what` names the whole ("result 2").
-ValuePointer regroup(const std::string &what, std::vector<Part> parts, const Job &job,
+ValuePointer regroup(const std::string &what, std::vector<Part> parts, const Replicas &replicas,
                      Grouping grouping = Grouping::kPlainIfAlone);
 
 } // namespace mdist

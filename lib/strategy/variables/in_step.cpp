@@ -36,9 +36,9 @@ void Variable::assign_in_step(Party &party, int32_t assign, const Tensor &tensor
     // With one worker, nothing can fail once the replicas have met, so the copies are written at once. With several,
     // the outcome comes first: a variable must not be half written if another worker dies. All replicas receive the
     // same bits either way. On GPUs, only SET writes at once, because their reductions cannot write otherwise.
-    Device &device = job_->device(local);
+    Device &device = job_->replicas.device(local);
     const bool at_once =
-        !only_first && job_->worker_count() == 1 && (device.gpu() == nullptr || assign == MDIST_ASSIGN_SET);
+        !only_first && job_->replicas.worker_count() == 1 && (device.gpu() == nullptr || assign == MDIST_ASSIGN_SET);
     const Tensor total = at_once ? Tensor() : store_->scratch(local, spec_.dtype, spec_.shape);
     const Tensor own = on_device(device, tensor);
     const mdist_buffer_t input = own.buffer();
@@ -55,7 +55,7 @@ void Variable::assign_in_step(Party &party, int32_t assign, const Tensor &tensor
         call.apply = reduce::write_elements;
         call.how = assign;
     }
-    perform_collective(job_->executors(), local, call, timeout_ns);
+    perform_collective(job_->comm.executors(), local, call, timeout_ns);
     if (!at_once) apply(local, assign, total);
 }
 

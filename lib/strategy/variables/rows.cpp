@@ -68,7 +68,7 @@ void Variable::check_rows(const Device &device, int32_t assign, const Rows &rows
 }
 
 void Variable::apply_rows(uint32_t local, int32_t assign, const Rows &rows) const {
-    Device &device = job_->device(local);
+    Device &device = job_->replicas.device(local);
     const Rows here = {host_copy(device, rows.indices), brought_to(device, rows.values)};
     const std::size_t elements = spec_.shape.row_elements();
     const std::size_t bytes = elements * dtype_size(spec_.dtype);
@@ -87,7 +87,7 @@ void Variable::assign_rows_in_step(Party &party, int32_t assign, const Rows &row
     check_owner(party);
     check_rows_assign(assign);
     const uint32_t local = party.local_index();
-    check_rows(job_->device(local), assign, rows);
+    check_rows(job_->replicas.device(local), assign, rows);
     if (!aggregated_in_step()) return apply_rows(local, assign, rows);
 
     party.await_turn("mdist_replica_assign_rows to a mirrored variable that is aggregated");
@@ -96,7 +96,8 @@ void Variable::assign_rows_in_step(Party &party, int32_t assign, const Rows &row
     const std::string subject = text(spec_.text(), ", ", assign_name(assign), ", ");
     const Rows all = gather_rows(party, party.seat(), &calls::kAssignRows, subject,
                                  first_only && party.id() != 0 ? none : rows, timeout_ns);
-    if (spec_.aggregation == MDIST_AGGREGATION_MEAN) divide_rows(job_->device(local), all, job_->replica_count());
+    if (spec_.aggregation == MDIST_AGGREGATION_MEAN)
+        divide_rows(job_->replicas.device(local), all, job_->replicas.count());
     apply_rows(local, assign, all);
 }
 

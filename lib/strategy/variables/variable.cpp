@@ -93,8 +93,8 @@ Variable::Variable(std::shared_ptr<Job> job, std::shared_ptr<VariableStore> stor
     try {
         require_copies();
         for (uint32_t local = 0; initial.defined() && local < copies_.size(); ++local)
-            copy_to(job_->device(local), copies_[local].data(), initial);
-        job_->finish_devices(); // zeros where another variable was, too
+            copy_to(job_->replicas.device(local), copies_[local].data(), initial);
+        job_->replicas.finish_devices(); // zeros where another variable was, too
         take_copy_of_chief(kind, timeout_ns);
     } catch (...) {
         give_memory_back();
@@ -110,10 +110,10 @@ void Variable::take_copy_of_chief(CallKind kind, uint64_t timeout_ns) {
     call.kind = kind;
     call.subject = spec_.hash();
     call.subject_text = summary.c_str();
-    const Tensor first = host_copy(job_->device(0), copies_[0]);
-    workers->broadcast(call, first.data(), first.bytes(), job_->timeout_or_own(timeout_ns));
+    const Tensor first = host_copy(job_->replicas.device(0), copies_[0]);
+    workers->broadcast(call, first.data(), first.bytes(), job_->comm.timeout_or_own(timeout_ns));
     for (uint32_t local = 0; local < copies_.size(); ++local)
-        if (copies_[local].data() != first.data()) copy_to(job_->device(local), copies_[local].data(), first);
+        if (copies_[local].data() != first.data()) copy_to(job_->replicas.device(local), copies_[local].data(), first);
 }
 
 Variable::~Variable() {
@@ -147,7 +147,7 @@ void Variable::check_apart(const Tensor &tensor, const char *what, bool or_same)
 
 void Variable::apply(uint32_t local, int32_t assign, const Tensor &tensor) const {
     const Tensor &copy = copies_[local];
-    Device &device = job_->device(local);
+    Device &device = job_->replicas.device(local);
     if (assign != MDIST_ASSIGN_SET) {
         const Tensor near = brought_to(device, tensor);
         device.write_elements(spec_.dtype, assign, copy.data(), near.data(), copy.elements());
@@ -167,20 +167,21 @@ void Variable::check_assignment(int32_t assign, const Value &value, uint32_t rep
     }
     for (const Tensor &tensor : value.tensors()) check_write(assign, tensor, "the value");
     if (divided() && assign != MDIST_ASSIGN_SET)
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      text("variable \"", spec_.name, "\" is summed when read, so adding to every copy would add ",
-                           job_->replica_count(), " times; add in a step (mdist_replica_assign), or set the new total"))
+        throw Failure(
+            MDIST_ERR_FAILED_PRECONDITION,
+            text("variable \"", spec_.name, "\" is summed when read, so adding to every copy would add ",
+                 job_->replicas.count(), " times; add in a step (mdist_replica_assign), or set the new total"))
             .reason("sum_on_read");
 }
 
 void Variable::require_copies() const {
-    if (copies_.size() != job_->local_replica_count())
-        throw job_->of_failed_regroup(text("variable \"", spec_.name, "\""));
+    if (copies_.size() != job_->replicas.local_count())
+        throw of_failed_regroup(text("variable \"", spec_.name, "\""), job_->replicas);
 }
 
 void Variable::assign(int32_t assign, const ValuePointer &value) {
     require_copies();
-    if (job_->commands()) return store_->commands->assign(*this, assign, value);
+    if (job_->reach.commands()) return store_->commands->assign(*this, assign, value);
     check_assignment(assign, *value, static_cast<uint32_t>(copies_.size()));
     for (uint32_t local = 0; local < copies_.size(); ++local) apply_value(local, assign, *value);
     finish_writing();
@@ -195,31 +196,31 @@ void Variable::apply_value(uint32_t local, int32_t assign, const Value &value) c
 
 void Variable::divide() const {
     for (uint32_t local = 0; local < copies_.size(); ++local)
-        job_->device(local).divide(spec_.dtype, copies_[local].data(), job_->replica_count(),
-                                   copies_[local].elements());
+        job_->replicas.device(local).divide(spec_.dtype, copies_[local].data(), job_->replicas.count(),
+                                            copies_[local].elements());
 }
 
 void Variable::write(std::size_t offset, const void *bytes, std::size_t count) {
     for (uint32_t local = 0; local < copies_.size(); ++local)
-        job_->device(local).copy_in(static_cast<char *>(copies_[local].data()) + offset, bytes, count);
+        job_->replicas.device(local).copy_in(static_cast<char *>(copies_[local].data()) + offset, bytes, count);
 }
 
 void Variable::finish_writing() {
     if (divided()) divide();
-    job_->finish_devices();
+    job_->replicas.finish_devices();
 }
 
 void Variable::assign_copy(uint32_t local, int32_t assign, const Value &value) {
     value.check_count(copies_.size());
     if (value.has_rows()) {
         check_rows_assign(assign);
-        check_rows(job_->device(local), assign, rows_for(value, local));
+        check_rows(job_->replicas.device(local), assign, rows_for(value, local));
         apply_rows(local, assign, rows_for(value, local));
     } else {
         check_write(assign, value.tensor_for(local), "the value");
         apply(local, assign, value.tensor_for(local));
     }
-    job_->device(local).finish();
+    job_->replicas.device(local).finish();
 }
 
 void Variable::require_readable() const {
@@ -231,11 +232,11 @@ void Variable::require_readable() const {
 }
 
 void Variable::spread(uint64_t timeout_ns) const {
-    if (job_->commands()) store_->commands->spread(*this, timeout_ns);
+    if (job_->reach.commands()) store_->commands->spread(*this, timeout_ns);
 }
 
 Tensor Variable::read(uint64_t timeout_ns) const {
-    if (job_->commands()) return store_->commands->read(*this, timeout_ns);
+    if (job_->reach.commands()) return store_->commands->read(*this, timeout_ns);
     require_readable();
     if (reduced_when_read()) {
         const bool mean = spec_.aggregation == MDIST_AGGREGATION_MEAN;
@@ -251,13 +252,13 @@ Tensor Variable::read(uint64_t timeout_ns) const {
     call.kind = &calls::kReadVariable.meet;
     call.subject = fnv1a(subject);
     call.subject_text = subject.c_str();
-    workers->broadcast(call, out.data(), out.bytes(), job_->timeout_or_own(timeout_ns));
+    workers->broadcast(call, out.data(), out.bytes(), job_->comm.timeout_or_own(timeout_ns));
     return out;
 }
 
 Tensor Variable::first_copy() const {
     Tensor out = Tensor::allocate(*host(), spec_.dtype, spec_.shape);
-    job_->device(0).copy_out(out.data(), copies_[0].data(), out.bytes());
+    job_->replicas.device(0).copy_out(out.data(), copies_[0].data(), out.bytes());
     return out;
 }
 
