@@ -29,7 +29,7 @@ class PreparedCall {
                  const mdist_call_options_t *options)
         : strategy_(std::move(strategy)),
           local_(local),
-          generation_(strategy_->elastic.now()),
+          generation_(strategy_->elastic.generation()),
           timeout_ns_(timeout_of(*strategy_, options)),
           packing_(packing_of(*strategy_, options)),
           packs_asked_(options != nullptr && options->bytes_per_pack != 0),
@@ -54,7 +54,7 @@ class PreparedCall {
     void require(const Replica &replica) const {
         if (&replica.job() != strategy_.get())
             throw invalid("the call belongs to another strategy than this replica");
-        strategy_->elastic.require_now(generation_, "the call");
+        strategy_->elastic.require_generation(generation_, "the call");
         if (replica.local_index() != local_)
             throw invalid(text("the call was created for local replica ", local_, "; this is local replica ",
                                replica.local_index(), ". Create a call for each local replica"));

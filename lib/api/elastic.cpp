@@ -45,7 +45,7 @@ mdist_status_t elastic_guard(const char *function, mdist_strategy_t *handle, con
 }
 
 void describe_change(const Job &job, uint64_t step, mdist_change_t *change) {
-    change->generation = job.elastic.now();
+    change->generation = job.elastic.generation();
     change->step = step;
     change->worker = job.replicas.worker();
     change->worker_count = job.replicas.worker_count();

@@ -38,7 +38,7 @@ GroupSeat seat_of(Job &job, uint32_t local, const mdist_call_options_t *options)
     if (&group->job() != &job)
         throw invalid(
             text("options.group is ", group->name(), ", which belongs to another strategy; pass a group of this one"));
-    job.elastic.require_now(group->generation(), "options.group");
+    job.elastic.require_generation(group->generation(), "options.group");
     if (!group->has(local)) {
         const uint32_t id = job.replicas.first_id() + local;
         throw invalid(text("replica ", id, " is not a member of ", group->name(),

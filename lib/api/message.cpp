@@ -20,7 +20,7 @@ class StartedMessage final : public Work {
         : job_(std::move(job)),
           mail_(job_->comm.shared_mail()),
           parcel_(std::move(parcel)),
-          generation_(job_->elastic.now()) {}
+          generation_(job_->elastic.generation()) {}
     void settle() noexcept override {
         const Post &post = parcel_->post();
         try {
@@ -43,7 +43,7 @@ class StartedMessage final : public Work {
 
   private:
     Parcel &parcel() const {
-        job_->elastic.require_now(generation_, "the work");
+        job_->elastic.require_generation(generation_, "the work");
         return *parcel_;
     }
 

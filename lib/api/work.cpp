@@ -27,7 +27,7 @@ class StartedCollective final : public Work {
           operations_(operations),
           operation_(std::move(operation)),
           replica_(replica),
-          generation_(job.elastic.now()) {}
+          generation_(job.elastic.generation()) {}
     void settle() noexcept override {
         if (operation_->over()) return operation_->leave_result();
         // In a function of mdist_work_on_done, giving it up might wait for this very thread. It stays in its line.
@@ -53,7 +53,7 @@ class StartedCollective final : public Work {
 
   private:
     OperationQueue &operations() const {
-        job_.elastic.require_now(generation_, "the work");
+        job_.elastic.require_generation(generation_, "the work");
         return operations_;
     }
 

@@ -57,7 +57,6 @@ class Cluster {
     /// Throws NOT_FOUND if there is no such task.
     const std::string &address(Task task) const;
     std::optional<Task> task() const { return task_; }
-    const std::string &rpc_layer() const { return rpc_layer_; }
 
     /// Checks that there is at most one chief and one evaluator, and that `task` is in the cluster. An evaluator may be
     /// missing, and so may any task if there are no jobs at all. Throws CONFIG, reason "bad_cluster".

@@ -22,7 +22,7 @@ void Elastic::commit(uint64_t step, uint64_t timeout_ns) {
     job_.use.require_open();
     job_.require_sound();
     const uint64_t number = commits_.empty() ? 1 : commits_.back().id.number + 1;
-    keep({number, job_.elastic.now()}, step, timeout_ns);
+    keep({number, job_.elastic.generation()}, step, timeout_ns);
     runs_.before_next(nullptr); // there is no need for commit 0 any more
     losses_ = 0;
 }
@@ -31,7 +31,7 @@ void Elastic::commit(uint64_t step, uint64_t timeout_ns) {
 void Elastic::begin_with_first_run() {
     runs_.before_next([this] {
         try {
-            keep({0, job_.elastic.now()}, 0, 0);
+            keep({0, job_.elastic.generation()}, 0, 0);
         } catch (...) { // also if the function of the program ends its thread
             if (!job_.comm.end_of_collectives()) begin_with_first_run();
             rethrow();
@@ -41,13 +41,13 @@ void Elastic::begin_with_first_run() {
 
 /// In the first commit of a generation, which all of its workers make, they tell each other where they are.
 void Elastic::find_holders(Workers &others, const Call &call, uint64_t timeout_ns) {
-    if (holders_of_generation_ == job_.elastic.now()) return;
+    if (holders_of_generation_ == job_.elastic.generation()) return;
     const std::string own = host_identity();
     std::vector<std::string> hosts;
     for (const std::vector<char> &host : others.gather(call, own.data(), own.size(), timeout_ns))
         hosts.emplace_back(host.data(), host.size());
     holders_ = choose_holders(hosts, job_.replicas.worker(), job_.elastic.settings.copies);
-    holders_of_generation_ = job_.elastic.now();
+    holders_of_generation_ = job_.elastic.generation();
 }
 
 void Elastic::send_parts(Workers &others, const Call &call, KeptCommit &made, uint64_t timeout_ns) const {

@@ -33,7 +33,6 @@ class Shipment {
     Shipment() = default;
     void add_shared(const std::string &shared);
     void add(uint32_t replica, const std::string &part);
-    bool empty() const { return bytes_.empty(); }
     std::string take();
 
     /// Unpacks what take() returned. Throws DATA_LOSS (`corrupt`).

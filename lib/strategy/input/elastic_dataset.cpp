@@ -65,7 +65,7 @@ class ElasticDataset final : public Dataset {
     std::string deal_text() const override { return current()->deal_text(); }
 
   private:
-    uint32_t generation() const { return common_.job->elastic.now(); }
+    uint32_t generation() const { return common_.job->elastic.generation(); }
     std::shared_ptr<const Dataset> current() const {
         const std::lock_guard lock(mutex_);
         if (generation_ != generation()) {

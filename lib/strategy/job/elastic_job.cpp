@@ -53,7 +53,7 @@ void Job::enter_generation(const Generation &next) {
     Replicas theirs(Spans(counts), membership->rank(), elastic.devices_->first(locals), elastic.on());
     comm.begin_generation(locals);
     replicas = std::move(theirs);
-    elastic.now_ = next.number;
+    elastic.generation_ = next.number;
     elastic.joining_ = false;
     comm.gather_gpus();
     make_team();

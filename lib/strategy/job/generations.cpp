@@ -15,8 +15,8 @@ void Generations::add(const std::shared_ptr<OfSpan> &object) {
 
 Failure Generations::of_old(const char *what, uint32_t generation) const {
     return Failure(MDIST_ERR_FAILED_PRECONDITION,
-                   text(what, " belongs to generation ", generation, " of the job, which is now at generation ", now_,
-                        ". Make a new one after mdist_regroup"))
+                   text(what, " belongs to generation ", generation, " of the job, which is now at generation ",
+                        generation_, ". Make a new one after mdist_regroup"))
         .reason("old_generation");
 }
 

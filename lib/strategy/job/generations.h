@@ -36,7 +36,7 @@ class Generations {
     const ElasticSettings settings;
     bool on() const { return settings.on(); }
     /// The number of the job's generation, from 1; 0 in a job of fixed size.
-    uint32_t now() const { return now_; }
+    uint32_t generation() const { return generation_; }
     /// Whether this worker is a newcomer that has not entered a generation yet.
     bool joining() const { return joining_; }
     /// nullptr in a job of fixed size.
@@ -45,8 +45,8 @@ class Generations {
     /// Has it called with each generation, for as long as it lives. Any thread.
     void add(const std::shared_ptr<OfSpan> &object);
     /// Throws FAILED_PRECONDITION (`old_generation`) unless the job is at `generation`. `what`: "the group".
-    void require_now(uint32_t generation, const char *what) const {
-        if (generation != now_) throw of_old(what, generation);
+    void require_generation(uint32_t generation, const char *what) const {
+        if (generation != generation_) throw of_old(what, generation);
     }
 
   private:
@@ -55,7 +55,7 @@ class Generations {
 
     std::unique_ptr<ElasticDevices> devices_; // nullptr in a job of fixed size
     std::unique_ptr<ElasticMembership> membership_;
-    uint32_t now_ = 0;
+    uint32_t generation_ = 0;
     bool joining_ = false;
     std::mutex mutex_; // guards of_span_
     std::vector<std::weak_ptr<OfSpan>> of_span_;

@@ -21,9 +21,7 @@ bool Reach::commands() const {
 
 Failure Reach::not_the_client(const char *function) const {
     return Failure(MDIST_ERR_WRONG_CONTEXT,
-                   text(function,
-                        " may be called only by the client, worker 0 (strategy: in_graph); "
-                        "worker ",
+                   text(function, " may be called only by the client, worker 0 (strategy: in_graph); worker ",
                         replicas_.worker(), " must call mdist_serve, which runs the client's commands"))
         .reason("in_graph");
 }

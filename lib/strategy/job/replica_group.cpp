@@ -42,7 +42,7 @@ std::shared_ptr<ReplicaGroup> ReplicaGroup::create(Job &job, std::vector<uint32_
 
 ReplicaGroup::ReplicaGroup(Job &job, GroupLayout layout)
     : job_(job.shared_from_this()),
-      generation_(job.elastic.now()),
+      generation_(job.elastic.generation()),
       layout_(std::move(layout)),
       name_(layout_.name()),
       outer_(job.comm.keep_meeting()) {

@@ -48,7 +48,7 @@ uint64_t fingerprint_of(const ValuePointer &initial) {
 
 Loop::Loop(std::shared_ptr<Job> job, uint64_t iterations, ValuePointer initial, uint64_t timeout_ns)
     : job_(std::move(job)),
-      generation_(job_->elastic.now()),
+      generation_(job_->elastic.generation()),
       iterations_(iterations),
       initial_(checked_initial(std::move(initial))),
       initial_fingerprint_(fingerprint_of(initial_)),
@@ -66,7 +66,7 @@ bool Loop::run(Iterator &iterator, const Body &body) {
         throw invalid(text("the iterator is of a dataset that is distributed over ", replicas,
                            " local replicas, but this strategy has ", replicas_));
     for (;;) {
-        job_->elastic.require_now(generation_, "the loop");
+        job_->elastic.require_generation(generation_, "the loop");
         ValuePointer element;
         if (done_ < iterations_)
             iterator.next([&](const Element &next) { element = value_of_element(iterator.dataset(), next); });

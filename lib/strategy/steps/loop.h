@@ -46,7 +46,6 @@ class Loop {
     void *object(const std::string &name, uint32_t local_replica) const;
 
     uint64_t iterations_done() const { return done_; }
-    const Job &job() const { return *job_; }
 
   private:
     struct Output {

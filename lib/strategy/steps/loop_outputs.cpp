@@ -99,7 +99,7 @@ void Loop::check_stands_apart(std::string_view path) const {
 
 void Loop::set_part(Replica &replica, std::string_view path, Tensor tensor, int32_t aggregation) {
     if (&replica.job() != job_.get()) throw invalid("the loop belongs to another strategy than this replica");
-    job_->elastic.require_now(generation_, "the loop");
+    job_->elastic.require_generation(generation_, "the loop");
     if (path.empty()) throw invalid("path is \"\", but an output needs a name");
     check_path(path);
     check_aggregation(aggregation);
