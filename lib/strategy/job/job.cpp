@@ -38,7 +38,7 @@ void Job::join(const Config &config) {
         comm.join(std::move(workers));
     }
     comm.choose_nccl(config);
-    reach.learn_names(other_workers(), comm.timeout_or_own(0));
+    if (reach.in_graph()) reach.learn_names(other_workers(), comm.timeout_or_own(0));
     log_job(replicas, comm.workers());
 }
 

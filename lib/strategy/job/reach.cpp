@@ -58,7 +58,7 @@ uint32_t Reach::device_index(const std::string &name) const {
 }
 
 void Reach::learn_names(Workers *others, uint64_t timeout_ns) {
-    if (!in_graph_ || others == nullptr) return;
+    if (others == nullptr) return;
     std::vector<std::string> own;
     for (const auto &device : replicas_.devices()) own.push_back(device->name());
     Call call;
