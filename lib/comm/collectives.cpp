@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/collectives.h"
 
-#include "comm/led_collective.h"
-#include "comm/local/exchange.h"
-#include "comm/local/perform.h"
-#include "comm/local/reduce.h"
+#include "comm/party_work.h"
 
 namespace mdist {
+namespace {
+
+void perform(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns) {
+    Group &group = executors.group();
+    PartyWork work(executors, party, call, timeout_ns);
+    const uint32_t before = group.finishes();
+    group.meet(party, call, timeout_ns);
+    const uint64_t done = work.run();
+    if (work.total() == 0) return;
+    group.finish_work(before, done, work.total());
+    work.check();
+}
+
+} // namespace
 
 void perform_collective(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns) {
     if (executors.gpus() != nullptr && executors.gpus()->holds(party, call))
         return perform_on_gpus(executors, party, call, timeout_ns);
-    if (executors.workers() != nullptr) return perform_led(executors, party, call, timeout_ns);
-    Group &group = executors.group();
-    if (call.kind->pattern() == Pattern::kMeet) return group.meet(party, call, timeout_ns);
-    if (!sums_all(call)) {
-        Exchange part(group, party);
-        perform(group, party, call, timeout_ns, part);
-    } else if (StagedReduce::fits(group, call)) {
-        StagedReduce part(group, party, call);
-        perform(group, party, call, timeout_ns, part);
-    } else {
-        ChunkedReduce part(group, party, call);
-        perform(group, party, call, timeout_ns, part);
-    }
+    perform(executors, party, call, timeout_ns);
 }
 
 void perform_on_gpus(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns) {
@@ -32,7 +31,7 @@ void perform_on_gpus(Executors &executors, uint32_t party, const Call &call, uin
     Call placed = call;
     placed.ready = &ready;
     placed.recorded = gpus.gpu(party).recording();
-    perform_led(executors, party, placed, timeout_ns);
+    perform(executors, party, placed, timeout_ns);
     gpus.order(party, gpus.done());
     // The kernels of an aborted communicator also end, without having written anything, so a blocking party checks
     // whether the group has failed. A step that only fails later is another matter.

@@ -30,13 +30,4 @@ uint64_t LedCollective::start(std::function<void()> then) {
     return 0;
 }
 
-void perform_led(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns) {
-    Group &group = executors.group();
-    LedCollective part(executors, timeout_ns != 0 ? timeout_ns : group.timeout());
-    const uint32_t before = group.finishes();
-    group.meet(party, call, timeout_ns);
-    group.finish_work(before, part.run(), part.total());
-    part.check();
-}
-
 } // namespace mdist

@@ -3,8 +3,7 @@
 //
 // All local parties meet. Then one of them leads: it talks to the other workers for all, while the other parties wait.
 // On the GPUs of one worker, the leader only gives the GPUs their work, which takes no longer than a meeting. All
-// parties leave with the same outcome. local/perform.h says what a part is. Here the leading is the only part, so
-// total() is 1.
+// parties leave with the same outcome. The leading is the only piece of work (party_work.h).
 #pragma once
 
 #include "comm/executors.h"
@@ -30,8 +29,5 @@ class LedCollective {
     Executors &executors_;
     const uint64_t timeout_ns_;
 };
-
-/// Performs the collective in one blocking call.
-void perform_led(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns);
 
 } // namespace mdist

@@ -61,17 +61,8 @@ void Operation::post() {
     posted_ns_ = monotonic_clock().now_ns();
     long_wait_.begin(posted_ns_);
     finishes_before_ = group_.finishes();
-    if (executors_.workers() != nullptr || on_gpus()) {
-        if (executors_.workers() != nullptr) executors_.workers()->start_thread();
-        total_ = part_.emplace<LedCollective>(executors_, timeout_ns_).total();
-    } else if (sums_all(call_)) {
-        if (StagedReduce::fits(group_, call_))
-            part_.emplace<StagedReduce>(group_, party_, call_);
-        else
-            total_ = part_.emplace<ChunkedReduce>(group_, party_, call_).total();
-    } else if (call_.kind->pattern() != Pattern::kMeet) {
-        total_ = part_.emplace<Exchange>(group_, party_).total();
-    }
+    if (executors_.workers() != nullptr) executors_.workers()->start_thread();
+    work_.emplace(executors_, party_, call_, timeout_ns_);
     arrival_ = group_.arrive_started(party_, call_);
 }
 
@@ -121,41 +112,23 @@ bool Operation::try_advance(Share share) {
         long_wait_.end();
         if (takes(share)) {
             working_ = true;
-            group_.add_work(work(), total_);
+            group_.add_work(work_->start(led_), work_->total());
         }
     }
     if (share == Share::kOthers || !finished()) return false;
-    if (const LedCollective *led = std::get_if<LedCollective>(&part_))
-        led->check();
-    else if (total_ != 0)
-        group_.check_work();
+    work_->check();
     if (on_gpus()) done_ = executors_.gpus()->done();
     return true;
 }
 
 bool Operation::takes(Share share) const {
-    if (std::holds_alternative<LedCollective>(part_)) return true;
-    return share == Share::kAll || (share == Share::kSmall && total_ == 0);
-}
-
-/// Does this party's share of the work after the meeting. Returns how many pieces it did.
-uint64_t Operation::work() {
-    return std::visit(
-        [this](auto &part) -> uint64_t {
-            using Part = std::decay_t<decltype(part)>;
-            if constexpr (std::is_same_v<Part, std::monostate>)
-                return 0;
-            else if constexpr (std::is_same_v<Part, LedCollective>)
-                return part.start(led_);
-            else
-                return part.run();
-        },
-        part_);
+    if (work_->is_led()) return true;
+    return share == Share::kAll || (share == Share::kSmall && work_->total() == 0);
 }
 
 /// Whether all pieces are done: another party may still be working on one it took.
 bool Operation::finished() const {
-    return total_ == 0 ? working_ : group_.finishes() != finishes_before_;
+    return work_->total() == 0 ? working_ : group_.finishes() != finishes_before_;
 }
 
 bool Operation::news() const {

@@ -9,9 +9,7 @@
 #pragma once
 
 #include "comm/done_calls.h"
-#include "comm/led_collective.h"
-#include "comm/local/exchange.h"
-#include "comm/local/reduce.h"
+#include "comm/party_work.h"
 #include "util/alarm.h"
 
 #include <algorithm>
@@ -19,7 +17,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <variant>
 #include <vector>
 
 namespace mdist {
@@ -97,7 +94,6 @@ class Operation {
     bool try_advance(Share share);
     bool takes(Share share) const;
     uint64_t meeting_limit() const { return std::min(timeout_ns_, group_.call_timeout()); }
-    uint64_t work();
     bool finished() const;
     void set_over() noexcept;
 
@@ -113,8 +109,7 @@ class Operation {
     Event ready_; // marks the stream, for buffers on a GPU
     Marks done_;  // where the GPUs stand once it is over
     // From post() on:
-    std::variant<std::monostate, StagedReduce, ChunkedReduce, Exchange, LedCollective> part_;
-    uint64_t total_ = 0; // pieces of work
+    std::optional<PartyWork> work_;
     uint64_t posted_ns_ = 0;
     LongWait long_wait_;
     uint32_t finishes_before_ = 0;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs schedules over a network that delays and reorders messages, and loses or stops parties. A party that completes
 // has the right result. Every other party fails, or waits for one that has stopped.
-#include "comm/schedules/all_reduce.h"
 #include "comm/schedules/broadcast.h"
-#include "comm/schedules/rails.h"
-#include "comm/schedules/relayed_exchange.h"
-#include "comm/schedules/small_all_reduce.h"
-#include "comm/schedules/small_exchange.h"
+#include "comm/schedules/relayed_agreement.h"
+#include "comm/schedules/tree_sum.h"
 #include "strategy/job/call_functions.h"
 #include "subject.h"
 
@@ -14,7 +11,7 @@
 
 #include "network.h"
 
-#include "job_support.h"
+#include "schedule_support.h"
 
 namespace {
 
@@ -22,29 +19,29 @@ using namespace mdist;
 
 enum class Fault : uint32_t { kNone, kKill, kStop, kOtherCall };
 
-/// How all workers perform the operation.
+/// How an operation begins: its workers agree directly or by relays, and then sum; or they sum right behind the
+/// headers, to all or to the peers along rails; or they do both along the tree.
+enum class Begin : uint32_t { kDirectly, kByRelays, kBehindHeaders, kBehindPeersHeaders, kTree };
+
+/// How workers perform the operation.
 struct Way {
     uint32_t per_host;
-    bool small; // with the headers
-    JoinPlan::Way joins;
+    Begin begin;
+    bool ends_by_relays;
     uint32_t root;
     uint64_t chunk_elements;
 };
 
-/// One party's part in an operation, as workers perform it. It exchanges headers, all-reduces each type (along rails if
-/// hosts have several workers), broadcasts the outputs of one worker (which changes nothing), and exchanges headers
-/// again. A small all-reduce does the first two in one schedule, and exchanges the last headers by relays.
+/// One party's part in an operation, as workers perform it. It agrees and all-reduces each type (along rails if hosts
+/// have several workers), broadcasts the outputs of one worker (which changes nothing), and agrees again.
 class Part final : public Schedule {
   public:
     Part(Link &link, const ReduceJob &job, const Way &way, const Call &call)
-        : link_(link),
-          job_(job),
-          way_(way),
-          call_(call),
-          plan_(job.spans(), way.per_host),
-          small_plan_(job.spans(), way.per_host, true, way.joins) {
-        for (const int32_t dtype : dtypes_of(job.call(0)))
+        : link_(link), job_(job), way_(way), call_(call), plan_(job.spans(), way.per_host) {
+        for (const int32_t dtype : dtypes_of(job.call(0))) {
             rows_.emplace_back(job.calls(link.self()), dtype, job.cut(), link.self());
+            if (rows_.back().elements() == 0) rows_.pop_back();
+        }
         begin_next();
     }
 
@@ -57,40 +54,63 @@ class Part final : public Schedule {
   private:
     bool begin_next() {
         current_.reset();
-        const std::size_t step = step_++;
-        const std::size_t reduced = way_.small ? 1 : 1 + rows_.size(); // steps of the reduction
-        const uint64_t tag = uint64_t{step_} << 32;
-        const OperationHeader header = OperationHeader::of(call_, step_, 0);
-        if (step == 0 && way_.small && call_.kind == &calls::kAllReduce) {
-            current_ = std::make_unique<SmallAllReduce>(link_, header, small_plan_, rows_, scratch_);
-        } else if (step == reduced + 1 && way_.small) {
-            current_ = std::make_unique<RelayedExchange>(link_, header, plan_, SmallExchange::Bytes(),
-                                                         RelayedExchange::kEveryone, scratch_);
-        } else if (step == 0 || step == reduced + 1) {
-            current_ = std::make_unique<SmallExchange>(link_, header, nullptr);
-        } else if (step < reduced) {
-            const ReduceRow &row = rows_[step - 1];
-            if (way_.per_host > 1)
-                current_ = std::make_unique<Rails>(link_, tag, row, way_.per_host, scratch_, way_.chunk_elements);
-            else
-                current_ = std::make_unique<AllReduce>(link_, tag, row, scratch_, way_.chunk_elements);
-        } else if (step == reduced) {
-            std::vector<Broadcast::Range> ranges;
-            const Call &call = **job_.calls(link_.self());
-            for (std::size_t b = 0; b < call.buffer_count; ++b)
-                ranges.push_back({call.outputs[b].data, call.outputs[b].elements * dtype_size(call.outputs[b].dtype)});
-            current_ = std::make_unique<Broadcast>(link_, tag, way_.root, ranges, way_.chunk_elements);
-        }
+        const OperationHeader header = OperationHeader::of(call_, ++step_, 0);
+        if (step_ == 1)
+            begin(header);
+        else if (row_ < rows_.size())
+            current_ = sum(header, rows_[row_++], Headers::kNone);
+        else if (!broadcast_)
+            broadcast(header);
+        else if (!ended_)
+            agree(header, way_.ends_by_relays), ended_ = true;
         return current_ != nullptr;
+    }
+
+    void begin(const OperationHeader &header) {
+        const bool behind = way_.begin == Begin::kBehindHeaders || way_.begin == Begin::kBehindPeersHeaders;
+        if (way_.begin == Begin::kTree) {
+            current_ = std::make_unique<TreeSum>(link_, header, plan_, rows_, scratch_);
+            row_ = rows_.size();
+        } else if (behind && !rows_.empty()) { // without a sum, peers would not speak for all
+            current_ =
+                sum(header, rows_[row_++], way_.begin == Begin::kBehindHeaders ? Headers::kToAll : Headers::kToPeers);
+        } else {
+            agree(header, way_.begin == Begin::kByRelays);
+        }
+    }
+
+    void agree(const OperationHeader &header, bool by_relays) {
+        const Link::Message payload = {&payload_, sizeof payload_};
+        if (by_relays)
+            current_ = std::make_unique<RelayedAgreement>(link_, header, plan_, payload, RelayedAgreement::kEveryone,
+                                                          scratch_);
+        else
+            current_ = std::make_unique<DirectAgreement>(link_, header, payload);
+    }
+
+    std::unique_ptr<Schedule> sum(const OperationHeader &header, const ReduceRow &row, Headers headers) {
+        return make_all_reduce(link_, header, row, way_.per_host, scratch_, way_.chunk_elements, headers);
+    }
+
+    void broadcast(const OperationHeader &header) {
+        std::vector<Broadcast::Range> ranges;
+        const Call &call = **job_.calls(link_.self());
+        for (std::size_t b = 0; b < call.buffer_count; ++b)
+            ranges.push_back({call.outputs[b].data, call.outputs[b].elements * dtype_size(call.outputs[b].dtype)});
+        current_ = std::make_unique<Broadcast>(link_, header.sequence << 32, way_.root, ranges, way_.chunk_elements);
+        broadcast_ = true;
     }
 
     Link &link_;
     const ReduceJob &job_;
     const Way way_;
     const Call &call_;
-    const JoinPlan plan_, small_plan_;
-    std::vector<ReduceRow> rows_; // by dtype
-    std::size_t step_ = 0;
+    const JoinPlan plan_;
+    const uint64_t payload_ = 17;
+    std::vector<ReduceRow> rows_; // by dtype; only those with elements
+    uint64_t step_ = 0;
+    std::size_t row_ = 0; // the next one to sum
+    bool broadcast_ = false, ended_ = false;
     Scratch scratch_;
     std::unique_ptr<Schedule> current_;
 };
@@ -102,9 +122,8 @@ class Run {
         : random_(seed),
           fault_(static_cast<Fault>(random_() % 4)),
           way_(random_way()),
-          parties_(way_.per_host * static_cast<uint32_t>(way_.per_host > 1 ? 2 + random_() % 2
-                                                         : way_.small      ? 1 + random_() % 9
-                                                                           : 1 + random_() % 5)),
+          others_way_(random_way()),
+          parties_(way_.per_host * static_cast<uint32_t>(way_.per_host > 1 ? 2 + random_() % 2 : 1 + random_() % 9)),
           op_(random_op(random_)),
           job_(random_, random_spans(random_, parties_, 3), op_,
                random_shapes(random_, op_, random_() % 8 == 0 ? 2000 : 100), random_() % 2 == 0),
@@ -114,16 +133,18 @@ class Run {
           parts_(parties_),
           outcomes_(parties_) {
         way_.root = static_cast<uint32_t>(random_() % parties_);
+        others_way_.per_host = way_.per_host;
         if (random_() % 2 == 0) { // otherwise a barrier
             other_ = job_.call(0);
             other_.op = op_ == reduce::Op::kSum ? MDIST_MAX : MDIST_SUM;
         }
         for (uint32_t party = 0; party < parties_; ++party) {
-            const bool differs = fault_ == Fault::kOtherCall && party == culprit_ && parties_ > 1;
-            const Call &call = differs ? other_ : job_.call(0);
-            network_.at(random_() % 500, [this, party, &call] {
+            const bool joins_it = party != (culprit_ + 1) % parties_ && random_() % 4 == 0; // in the other call
+            const bool differs = fault_ == Fault::kOtherCall && parties_ > 1 && (party == culprit_ || joins_it);
+            network_.at(random_() % 500, [this, party, differs] {
                 if (struck_ && party == culprit_) return;
-                parts_[party] = std::make_unique<Part>(network_.link(party), job_, way_, call);
+                parts_[party] = std::make_unique<Part>(network_.link(party), job_, differs ? others_way_ : way_,
+                                                       differs ? other_ : job_.call(0));
                 advance(party);
             });
         }
@@ -156,8 +177,8 @@ class Run {
 
     Way random_way() {
         const auto per_host = static_cast<uint32_t>(1 + random_() % 3);
-        const auto joins = random_() % 2 == 0 ? JoinPlan::Way::kTwoByTwo : JoinPlan::Way::kAllAtOnce;
-        return {per_host, random_() % 2 == 0, joins, 0, 1 + random_() % 60};
+        const auto begin = static_cast<Begin>(random_() % 5);
+        return {per_host, begin, random_() % 2 == 0, 0, 1 + random_() % 60};
     }
 
     void strike() {
@@ -213,7 +234,7 @@ class Run {
 
     Random random_;
     const Fault fault_;
-    Way way_;
+    Way way_, others_way_; // another call is performed in another way
     const uint32_t parties_;
     const reduce::Op op_;
     const ReduceJob job_;

@@ -22,9 +22,12 @@ constexpr const CallFunction *kCollectives[] = {
 
 class CollectiveJob {
   public:
-    /// Pieces of up to `longest` elements, some of none.
+    /// Pieces of up to `longest` elements, some of none; in some jobs most of them are short.
     CollectiveJob(Random &random, const CallFunction &function, uint32_t replicas, uint64_t longest)
-        : function_(function), replicas_(replicas), root_(static_cast<uint32_t>(random() % replicas)) {
+        : function_(function),
+          replicas_(replicas),
+          root_(static_cast<uint32_t>(random() % replicas)),
+          most_are_short_(random() % 3 == 0) {
         op_ = random() % 2 != 0 ? MDIST_SUM : MDIST_MAX;
         for (std::size_t b = 0; b < 1 + random() % 3; ++b) add_buffer(random, longest);
         calls_.resize(replicas);
@@ -94,6 +97,10 @@ class CollectiveJob {
         return std::accumulate(parts.end() - count, parts.end(), uint64_t{0});
     }
 
+    uint64_t most(Random &random, uint64_t longest) const {
+        return most_are_short_ && random() % 4 != 0 ? std::min<uint64_t>(longest, 5) : longest;
+    }
+
     void add_buffer(Random &random, uint64_t longest) {
         int32_t dtype = 0;
         do dtype = kAllDtypes[random() % std::size(kAllDtypes)];
@@ -103,7 +110,8 @@ class CollectiveJob {
         std::vector<uint64_t> pieces(replicas_, common);
         if (has_matrix()) add_matrix(random, longest);
         if (function_.traits().tells_lengths)
-            for (uint64_t &piece : pieces) sum += piece = random() % 4 == 0 ? 0 : random() % (longest + 1);
+            for (uint64_t &piece : pieces)
+                sum += piece = random() % 4 == 0 ? 0 : random() % (most(random, longest) + 1);
         inputs_.resize(replicas_);
         outputs_.resize(replicas_);
         for (uint32_t replica = 0; replica < replicas_; ++replica) {
@@ -204,6 +212,7 @@ class CollectiveJob {
     const CallFunction &function_;
     const uint32_t replicas_;
     const uint32_t root_;
+    const bool most_are_short_;
     int32_t op_ = 0;
     std::vector<int32_t> dtypes_;
     std::vector<std::vector<uint64_t>> pieces_; // by buffer, then by replica

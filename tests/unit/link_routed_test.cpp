@@ -48,8 +48,7 @@ std::unique_ptr<Link> make_link(test::Board &board, uint32_t rank, const std::ve
     links.push_back(make_shm_link(mates, std::make_shared<ShmBell>(mates)));
     links.push_back(make_tcp_link(rank, sockets, awake_ns, false));
     std::vector<Link *> routes;
-    for (uint32_t other = 0; other < kWorkers; ++other)
-        routes.push_back(links[same_host(rank, other) ? 0 : 1].get());
+    for (uint32_t other = 0; other < kWorkers; ++other) routes.push_back(links[same_host(rank, other) ? 0 : 1].get());
     return make_routed_link(std::move(links), std::move(routes), awake_ns);
 }
 
@@ -77,12 +76,14 @@ void check_schedules(uint64_t awake_ns) {
         const uint32_t per_host = seed % 2 == 0 ? kPerHost : 1;
         const ReduceJob job(random, random_spans(random, kWorkers, 3), reduce::Op::kSum,
                             {{MDIST_FLOAT32, 1 + random() % 50'000}}, true);
+        const Headers headers = random_headers(random);
         std::vector<Scratch> scratch(kWorkers);
         std::vector<std::unique_ptr<ReduceRow>> flats;
         for (uint32_t worker = 0; worker < kWorkers; ++worker)
             flats.push_back(std::make_unique<ReduceRow>(job.calls(worker), MDIST_FLOAT32, job.cut(), worker));
         const std::vector<Failure> failures = drive_in_threads(links, [&](uint32_t worker) {
-            return make_all_reduce(*links[worker], uint64_t{seed} << 32, *flats[worker], per_host, scratch[worker], 0);
+            return make_all_reduce(*links[worker], OperationHeader::of(job.call(0), seed + 1, 0), *flats[worker],
+                                   per_host, scratch[worker], 0, headers);
         });
         for (uint32_t worker = 0; worker < kWorkers; ++worker) {
             assert_string_equal(failures[worker].what(), "");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tcp link over real sockets: what it moves, and what it says when a peer is gone or disagrees.
 #include "comm/links/tcp.h"
-#include "comm/schedules/small_exchange.h"
 #include "subject.h"
 
 #include <atomic>
@@ -63,7 +62,7 @@ void schedules_give_right_results_over_sockets_in_any_order_of_events(void **) {
         const ReduceJob job(random, random_spans(random, parties, 3), op, random_shapes(random, op, elements),
                             random() % 2 == 0);
         const Links links = make_links(parties, seed % 2 == 0 ? Sockets::kUnix : Sockets::kLoopback, 0, seed % 3 == 0);
-        reduce_all(random, job, links, 1 + random() % elements);
+        reduce_all(random, job, links, 1 + random() % elements, 1, random_headers(random));
         for (uint32_t worker = 0; worker < parties; ++worker)
             if (!job.right(worker)) fail_msg("seed %u: worker %u", seed, worker);
     }
@@ -75,6 +74,7 @@ void workers_on_threads_sleep_on_their_links_until_all_is_done(void **) {
                                         {Sockets::kLoopback, 20'000},
                                         {Sockets::kUnix, 20'000}}) {
         Random random(test_seed(1));
+        const Headers headers = spin_ns == 0 ? Headers::kNone : Headers::kToAll;
         const ReduceJob job(random, Spans::even(4, 2), reduce::Op::kMean,
                             {{MDIST_FLOAT32, 300'000}, {MDIST_FLOAT32, 7}}, true);
         const Links links = make_links(4, kind, spin_ns);
@@ -83,7 +83,8 @@ void workers_on_threads_sleep_on_their_links_until_all_is_done(void **) {
         for (uint32_t worker = 0; worker < 4; ++worker)
             flats.push_back(std::make_unique<ReduceRow>(job.calls(worker), MDIST_FLOAT32, job.cut(), worker));
         const auto failures = drive_in_threads(links, [&](uint32_t party) {
-            return std::make_unique<AllReduce>(*links[party], 1, *flats[party], scratch[party], 20'000);
+            return make_all_reduce(*links[party], OperationHeader::of(job.call(0), 1, 0), *flats[party], 1,
+                                   scratch[party], 20'000, headers);
         });
         for (uint32_t worker = 0; worker < 4; ++worker) {
             assert_string_equal(failures[worker].what(), "");
@@ -92,24 +93,24 @@ void workers_on_threads_sleep_on_their_links_until_all_is_done(void **) {
     }
 }
 
-void one_exchange_follows_another(void **) {
+void one_agreement_follows_another(void **) {
     const Links links = make_links(3, Sockets::kLoopback, 20'000);
     std::vector<uint64_t> sums(3);
-    const auto exchange = [&](uint32_t party) {
+    const auto agree = [&](uint32_t party) {
         for (uint64_t sequence = 1; sequence <= tiered(300, 3000); ++sequence) {
             const std::vector<uint64_t> payload(1 + (party + sequence) % 1000, party + sequence);
-            SmallExchange schedule(*links[party], OperationHeader::of(Call(), sequence, payload.size() * 8),
-                                   payload.data());
+            DirectAgreement schedule(*links[party], OperationHeader::of(Call(), sequence, 0),
+                                     {payload.data(), payload.size() * 8});
             while (!schedule.advance()) links[party]->wait(600'000'000'000);
             for (uint32_t peer = 0; peer < 3; ++peer)
-                if (schedule.payload_bytes(peer) == 8 * (1 + (peer + sequence) % 1000))
-                    sums[party] += static_cast<const uint64_t *>(schedule.payload(peer))[0] == peer + sequence;
+                if (const Link::Message come = schedule.payload(peer); come.bytes == 8 * (1 + (peer + sequence) % 1000))
+                    sums[party] += static_cast<const uint64_t *>(come.data)[0] == peer + sequence;
         }
     };
     std::vector<Failure> failures(3, {MDIST_OK, ""});
     std::vector<std::thread> threads;
     for (uint32_t party = 0; party < 3; ++party)
-        threads.emplace_back([&, party] { failures[party] = failure_of([&] { exchange(party); }); });
+        threads.emplace_back([&, party] { failures[party] = failure_of([&] { agree(party); }); });
     for (std::thread &thread : threads) thread.join();
     for (uint32_t party = 0; party < 3; ++party) {
         assert_string_equal(failures[party].what(), "");
@@ -334,7 +335,7 @@ SUBJECT(link_tcp) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(schedules_give_right_results_over_sockets_in_any_order_of_events),
         cmocka_unit_test(workers_on_threads_sleep_on_their_links_until_all_is_done),
-        cmocka_unit_test(one_exchange_follows_another),
+        cmocka_unit_test(one_agreement_follows_another),
         cmocka_unit_test(a_closed_or_broken_connection_is_a_lost_worker_for_those_who_wait),
         cmocka_unit_test(what_a_peer_gave_before_it_left_arrives_though_it_takes_nothing_any_more),
         cmocka_unit_test(a_message_of_another_tag_or_length_is_refused),

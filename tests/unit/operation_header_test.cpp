@@ -140,14 +140,14 @@ void names_are_hashed_as_everywhere(void **) {
     assert_true(calls::kAllReduce.hash() == (fnv1a("mdist_all_reduce") ^ uint64_t{1} << 32));
 }
 
-/// As docs/architecture.md says; the number is from another program that does the same.
+/// As lib/comm/README.md says; the number is from another program that does the same.
 void calls_are_hashed_as_specified(void **) {
     float x[4] = {};
     const mdist_buffer_t buffers[] = {{x, 4, MDIST_FLOAT32, 0}, {x, 1, MDIST_FLOAT32, 0}};
     assert_true(fingerprint(all_reduce(buffers, 2)) == 0xada485541895b380);
 }
 
-/// As docs/architecture.md says, whatever the compiler.
+/// As lib/comm/README.md says, whatever the compiler.
 void a_header_has_its_bytes_in_their_places(void **) {
     OperationHeader header;
     header.sequence = 0x0101010101010101;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Payload: the bytes of docs/architecture.md, "What travels between workers", and readers that believe nothing.
+// Payload: the bytes of lib/comm/README.md, "What travels between workers", and readers that believe nothing.
 #include "util/payload.h"
 #include "subject.h"
 

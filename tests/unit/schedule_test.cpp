@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules over links, driven by one thread that lets parties advance in a random order: every run is repeatable.
 #include "comm/schedules/broadcast.h"
-#include "comm/schedules/small_exchange.h"
 #include "comm/schedules/transfer.h"
 #include "inproc.h"
 #include "strategy/job/call_functions.h"
@@ -23,7 +22,8 @@ void check_all_reduce(uint32_t seed, uint64_t elements) {
     const reduce::Op op = random_op(random);
     const ReduceJob job(random, spans, op, random_shapes(random, op, elements), random() % 2 == 0);
     const Links links = make_inproc_links(parties);
-    reduce_all(random, job, links, random() % 4 == 0 ? 0 : 1 + random() % (elements / 3 + 1));
+    reduce_all(random, job, links, random() % 4 == 0 ? 0 : 1 + random() % (elements / 3 + 1), 1,
+               random_headers(random));
     for (uint32_t worker = 0; worker < parties; ++worker)
         if (!job.right(worker))
             fail_msg("seed %u, %s replicas: worker %u has wrong results", seed, text_of(spans).c_str(), worker);
@@ -45,7 +45,8 @@ void check_rails(uint32_t seed, uint64_t elements) {
     const reduce::Op op = random_op(random);
     const ReduceJob job(random, spans, op, random_shapes(random, op, elements), random() % 2 == 0);
     const Links links = make_inproc_links(hosts * per_host);
-    reduce_all(random, job, links, random() % 4 == 0 ? 0 : 1 + random() % (elements / 3 + 1), per_host);
+    reduce_all(random, job, links, random() % 4 == 0 ? 0 : 1 + random() % (elements / 3 + 1), per_host,
+               random_headers(random));
     for (uint32_t worker = 0; worker < hosts * per_host; ++worker)
         if (!job.right(worker))
             fail_msg("seed %u, %u hosts x %u workers, %s replicas: worker %u has wrong results", seed, hosts, per_host,
@@ -77,21 +78,6 @@ void rails_carry_between_hosts_what_one_worker_per_host_would_send(void **) {
     }
 }
 
-/// Turns an all-reduce into a reduce_scatter of its one buffer: outputs are uneven parts of what they were.
-std::vector<uint64_t> scatter(Random &random, const ReduceJob &job, uint32_t replicas, bool in_place) {
-    const uint64_t elements = job.call(0).inputs[0].elements;
-    std::vector<uint64_t> parts(replicas + 1, elements);
-    for (uint32_t replica = 0; replica < replicas; ++replica) parts[replica] = random() % (elements + 1);
-    parts[0] = 0;
-    std::sort(parts.begin(), parts.end());
-    for (uint32_t replica = 0; replica < replicas; ++replica) {
-        auto &output = const_cast<mdist_buffer_t &>(job.call(replica).outputs[0]);
-        output.elements = parts[replica + 1] - parts[replica];
-        if (in_place) output.data = static_cast<char *>(output.data) + parts[replica] * dtype_size(output.dtype);
-    }
-    return parts;
-}
-
 void a_row_that_scatters_gives_every_replica_its_part(void **) {
     for (const uint32_t seed : seeds(300, 3000)) {
         Random random(seed);
@@ -109,20 +95,16 @@ void a_row_that_scatters_gives_every_replica_its_part(void **) {
         for (uint32_t worker = 0; worker < parties; ++worker)
             flats.push_back(std::make_unique<ReduceRow>(job.calls(worker), 0, parts, job.cut(), worker));
         const uint64_t chunk_elements = random() % 3 == 0 ? 0 : 1 + random() % 100;
+        const Headers headers = random() % 2 == 0 ? Headers::kNone : Headers::kToAll;
         drive(random, parties, [&](uint32_t party) {
-            return std::make_unique<AllReduce>(*links[party], 1, *flats[party], scratch[party], chunk_elements);
+            return make_all_reduce(*links[party], OperationHeader::of(job.call(0), 1, 0), *flats[party], 1,
+                                   scratch[party], chunk_elements, headers);
         });
-        for (uint32_t replica = 0; replica < job.spans().replicas(); ++replica) {
-            const mdist_buffer_t &output = job.call(replica).outputs[0];
-            const std::size_t size = dtype_size(dtype);
-            if (output.elements != 0 &&
-                std::memcmp(output.data, job.expected(0).data() + parts[replica] * size, output.elements * size) != 0)
-                fail_msg("seed %u: replica %u", seed, replica);
-        }
+        check_scattered(job, parts, seed);
     }
 }
 
-void small_exchange_gives_everybody_every_payload(void **) {
+void a_direct_agreement_gives_everybody_every_payload(void **) {
     for (const uint32_t seed : seeds(300, 3000)) {
         Random random(seed);
         const auto parties = static_cast<uint32_t>(1 + random() % 6);
@@ -132,16 +114,18 @@ void small_exchange_gives_everybody_every_payload(void **) {
         // Twice on one link: what belongs to the second must not be taken for the first's.
         for (uint64_t sequence = 1; sequence <= 2; ++sequence) {
             const Schedules schedules = drive(random, parties, [&](uint32_t party) {
-                return std::make_unique<SmallExchange>(*links[party],
-                                                       OperationHeader::of(Call(), sequence, payloads[party].size()),
-                                                       payloads[party].data());
+                return std::make_unique<DirectAgreement>(*links[party], OperationHeader::of(Call(), sequence, 0),
+                                                         message_of(payloads[party]));
             });
             for (const auto &schedule : schedules) {
-                const auto &exchange = dynamic_cast<const SmallExchange &>(*schedule);
+                const auto &agreement = dynamic_cast<const DirectAgreement &>(*schedule);
+                assert_true(agreement.hears_all());
                 for (uint32_t party = 0; party < parties; ++party) {
-                    assert_int_equal(exchange.payload_bytes(party), payloads[party].size());
+                    const Link::Message come = agreement.payload(party);
+                    assert_true(agreement.has_come(party));
+                    assert_int_equal(come.bytes, payloads[party].size());
                     if (!payloads[party].empty())
-                        assert_memory_equal(exchange.payload(party), payloads[party].data(), payloads[party].size());
+                        assert_memory_equal(come.data, payloads[party].data(), payloads[party].size());
                 }
             }
         }
@@ -206,8 +190,8 @@ void another_operation_is_a_mismatch_on_both_sides(void **) {
     reduce.op = MDIST_SUM;
     reduce.inputs = reduce.outputs = &buffer;
     reduce.buffer_count = 1;
-    SmallExchange first(*links[0], OperationHeader::of(barrier, 3, 0), nullptr);
-    SmallExchange second(*links[1], OperationHeader::of(reduce, 3, sizeof payload), payload);
+    DirectAgreement first(*links[0], OperationHeader::of(barrier, 3, 0), {});
+    DirectAgreement second(*links[1], OperationHeader::of(reduce, 3, 0), {payload, sizeof payload});
     for (const auto &[schedule, peer] : {std::pair<Schedule *, int>{&first, 1}, {&second, 0}}) {
         const Failure failure = failure_of([&, of = schedule] { of->advance(); });
         assert_int_equal(failure.status(), MDIST_ERR_MISMATCH);
@@ -219,7 +203,7 @@ void another_operation_is_a_mismatch_on_both_sides(void **) {
 
 void a_payload_past_the_limit_is_refused_before_it_is_made_room_for(void **) {
     const Links links = make_inproc_links(2);
-    SmallExchange mine(*links[0], OperationHeader::of(Call(), 1, 0), nullptr);
+    DirectAgreement mine(*links[0], OperationHeader::of(Call(), 1, 0), {});
     const OperationHeader huge = OperationHeader::of(Call(), 1, uint64_t{1} << 60);
     Pending pending;
     links[1]->send(0, 1, &huge, sizeof huge, pending);
@@ -228,7 +212,7 @@ void a_payload_past_the_limit_is_refused_before_it_is_made_room_for(void **) {
 
 void a_closed_link_is_a_lost_peer_for_those_who_wait(void **) {
     const Links links = make_inproc_links(2);
-    SmallExchange schedule(*links[0], OperationHeader::of(Call(), 1, 0), nullptr);
+    DirectAgreement schedule(*links[0], OperationHeader::of(Call(), 1, 0), {});
     assert_false(schedule.advance());
     links[1]->close();
     const Failure failure = failure_of([&] { schedule.advance(); });
@@ -245,7 +229,7 @@ SUBJECT(schedule) {
         cmocka_unit_test(all_reduce_along_rails_gives_the_bits_of_the_reference_in_any_order_of_events),
         cmocka_unit_test(rails_carry_between_hosts_what_one_worker_per_host_would_send),
         cmocka_unit_test(a_row_that_scatters_gives_every_replica_its_part),
-        cmocka_unit_test(small_exchange_gives_everybody_every_payload),
+        cmocka_unit_test(a_direct_agreement_gives_everybody_every_payload),
         cmocka_unit_test(broadcast_gives_everybody_the_roots_bytes),
         cmocka_unit_test(transfer_moves_any_ranges_between_any_workers),
         cmocka_unit_test(another_operation_is_a_mismatch_on_both_sides),

@@ -62,14 +62,6 @@ constexpr const PatternTraits &traits_of(Pattern pattern) {
 }
 static_assert(std::size(kPatternTraits) == static_cast<std::size_t>(Pattern::kTransposeParts) + 1);
 
-// What comm/workers still asks.
-constexpr bool gathers(Pattern pattern) {
-    return traits_of(pattern).joins && !traits_of(pattern).cuts;
-}
-constexpr bool has_parts(Pattern pattern) {
-    return traits_of(pattern).tells_lengths;
-}
-
 class CallFunction {
   public:
     /// The object and its name must have static lifetime.

@@ -70,7 +70,7 @@ void Staging::find_sums(const Call *const *calls, Workers *workers) {
     sums_.clear();
     partials_.clear();
     summed_.assign(lanes_.parties() * call.buffer_count, 0);
-    if (!is_reduction(call) || !workers->group().in_order()) return;
+    if (!is_reduction(call) || !workers->in_order()) return;
     const reduce::Cut &cut = workers->cut();
     const uint32_t self = workers->self(), begin = workers->spans()[self].first;
     partials_.assign(cut.count(self) * call.buffer_count, nullptr);
@@ -162,7 +162,7 @@ void Staging::add_up(const Call *const *calls, const Sum &sum) {
 void Staging::fetch(const Call *const *calls, const Workers *workers) {
     for (uint32_t party = 0; party < lanes_.parties(); ++party) {
         const Call &call = *calls[party];
-        if (call.kind->traits().broadcasts && call.root != workers->position_of(party)) continue;
+        if (call.kind->traits().broadcasts && call.root != workers->position_of_local(party)) continue;
         for (std::size_t b = 0; b < call.buffer_count; ++b)
             if (!summed_[party * call.buffer_count + b])
                 lanes_.lane_of(party).fetch(buffers_[party][b].data, call.inputs[b].data, bytes_of(call.inputs[b]));

@@ -65,7 +65,7 @@ class Link {
     virtual uint64_t moved(uint32_t /*peer*/) const { return 0; }
 
     /// Moves what can be moved now. Throws PEER_LOST, naming the peer as worker, if operations wait for a peer that is
-    /// gone. Throws INTERNAL if tags or lengths disagree.
+    /// gone. Throws DATA_LOSS if tags or lengths disagree.
     virtual void progress() = 0;
 
     /// Returns when progress() may have something to do, soon after interrupt(), or after `timeout_ns` at the latest.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One party's part in an all-reduce or a reduction to a root, in two ways; the size of the call decides which. See
-// perform.h for what a part is.
+// party_work.h for what a part of the work is.
 #pragma once
 
 #include "comm/call/pointers.h"

@@ -41,7 +41,7 @@ Mail::Mail(Group &group, Patience patience)
 }
 
 void Mail::set_workers(Workers &workers) {
-    workers_ = &workers.group();
+    workers_ = &workers;
     spans_ = workers.spans();
     self_ = workers.self();
     pairs_.assign(static_cast<std::size_t>(group_.parties()) * replicas(), {});

@@ -226,7 +226,7 @@ class Mail final : public Carrier::Desk {
     const Patience patience_;
     Spans spans_;
     uint32_t self_ = 0;
-    WorkerGroup *workers_ = nullptr;
+    Workers *workers_ = nullptr;
     std::unique_ptr<EventCount[]> news_; // by party: one of its posts is over, or there is something else to look at
     std::atomic<uint32_t> waiters_{0};
     /// Counts posts that are not over, messages, kept owners, and waits of others for this worker's replicas: what the

@@ -9,7 +9,8 @@
 
 namespace mdist {
 
-AllReduce::AllReduce(Link &link, uint64_t tag, const ReduceRow &row, Scratch &scratch, uint64_t chunk_elements)
+AllReduce::AllReduce(Link &link, uint64_t tag, const ReduceRow &row, Scratch &scratch, Start start,
+                     uint64_t chunk_elements)
     : link_(link),
       tag_(tag),
       row_(row),
@@ -21,6 +22,11 @@ AllReduce::AllReduce(Link &link, uint64_t tag, const ReduceRow &row, Scratch &sc
     if (chunk_elements_ == 0) chunk_elements_ = best_chunk_elements(element_size_, longest, link_.parties() - 1);
     chunk_elements_ = std::min(chunk_elements_, std::max<uint64_t>(longest, 1));
     lay_out(scratch);
+    start == Start::kNow ? begin() : static_cast<void>(step());
+}
+
+void AllReduce::begin() {
+    begun_ = true;
     step();
 }
 
@@ -132,7 +138,7 @@ bool AllReduce::take_results(Peer &peer) {
 
 bool AllReduce::post_receives(Peer &peer) {
     PeerStream &in = peer.in;
-    if (in.posted == in.total() || in.posted - in.taken == kWindow) return false;
+    if (!begun_ || in.posted == in.total() || in.posted - in.taken == kWindow) return false;
     const uint64_t slot = in.posted % kWindow;
     void *to = in.scratch + slot * slot_bytes_;
     std::size_t bytes = 0;

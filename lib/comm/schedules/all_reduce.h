@@ -30,9 +30,13 @@ namespace mdist {
 class AllReduce final : public Schedule {
   public:
     /// The link's parties are the workers of row.cut(). The schedule uses the low 32 bits of `tag`. `chunk_elements` 0
-    /// chooses the best chunk for this size. All workers must pass the same value.
-    AllReduce(Link &link, uint64_t tag, const ReduceRow &row, Scratch &scratch, uint64_t chunk_elements = 0);
+    /// chooses the best chunk for this size. All workers must pass the same value. With kBehindHeaders, it only sends
+    /// until begin().
+    AllReduce(Link &link, uint64_t tag, const ReduceRow &row, Scratch &scratch, Start start = Start::kNow,
+              uint64_t chunk_elements = 0);
 
+    /// All peers have told that they are in the same operation: now what they send may be received.
+    void begin();
     bool advance() override;
 
   private:
@@ -71,6 +75,7 @@ class AllReduce final : public Schedule {
     std::vector<Peer> peers_;
     std::vector<const void *> partials_; // by subtree of the cut
     uint64_t combined_ = 0;              // chunks of the own segment that are combined
+    bool begun_ = false;
 };
 
 } // namespace mdist

@@ -4,10 +4,22 @@
 #include <algorithm>
 
 namespace mdist {
+namespace {
+
+/// Each of the others passes on at least one chunk, unless they would be very small.
+std::size_t best_chunk_bytes(const std::vector<Broadcast::Range> &ranges, uint32_t others) {
+    constexpr std::size_t kSmallest = 4096, kLargest = 262144;
+    std::size_t bytes = 0;
+    for (const Broadcast::Range &range : ranges) bytes += range.bytes;
+    return std::clamp(bytes / others + 1, kSmallest, kLargest);
+}
+
+} // namespace
 
 Broadcast::Broadcast(Link &link, uint64_t tag, uint32_t root, const std::vector<Range> &ranges, std::size_t chunk_bytes)
     : link_(link), tag_(tag), root_(root) {
     if (link.parties() == 1) return;
+    if (chunk_bytes == 0) chunk_bytes = best_chunk_bytes(ranges, link.parties() - 1);
     uint64_t chunks = 0;
     for (const Range &range : ranges) chunks += (range.bytes + chunk_bytes - 1) / chunk_bytes;
     relayed_.reserve(chunks / (link.parties() - 1) + 1); // must not grow: the link points at their Pending

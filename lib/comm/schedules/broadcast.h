@@ -21,15 +21,13 @@ class Broadcast final : public Schedule {
         std::size_t bytes;
     };
 
-    /// The schedule uses the low 32 bits of `tag`. All workers must pass the same chunk_bytes.
-    Broadcast(Link &link, uint64_t tag, uint32_t root, const std::vector<Range> &ranges,
-              std::size_t chunk_bytes = kChunkBytes);
+    /// The schedule uses the low 32 bits of `tag`. `chunk_bytes` 0 chooses the best chunk for this size. All workers
+    /// must pass the same value.
+    Broadcast(Link &link, uint64_t tag, uint32_t root, const std::vector<Range> &ranges, std::size_t chunk_bytes = 0);
 
     bool advance() override;
 
   private:
-    static constexpr std::size_t kChunkBytes = 262144;
-
     /// A chunk that this worker passes on.
     struct Relayed {
         Range range;

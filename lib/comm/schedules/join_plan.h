@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JoinPlan: which worker gives what to which in each round of a small all-reduce (small_all_reduce.h). It depends only
-// on the layout of the job, so all workers have the same plan, whatever operation they are in. Immutable; any thread.
+// JoinPlan: which worker gives to which in each round of an agreement in which blocks join (join_rounds.h). It depends
+// only on the layout of the job, so all workers have the same plan, whatever operation they are in. Immutable; any
+// thread.
 //
 // In each round blocks of consecutive workers join to larger ones, until one holds all workers. Whoever speaks for a
 // block has what its workers have together.
@@ -9,13 +10,9 @@
 //   several hosts             first workers speak. In a last round, the first worker of each host gives its mates what
 //                             it has. So one message crosses where all workers of a host would send one.
 //
-// Blocks join in one of two ways:
-//   Two by two    Few trips of few messages. The blocks of a round are the nodes of one height in the tree over the
-//                 workers (or over the hosts); the last one may be shorter. If the upper block of a pair is shorter,
-//                 its speakers take turns in giving to those of the lower block. The first speakers of the lower block
-//                 give to them.
-//   All at once   Fewer bytes. The data is cut into a segment for each block. Each speaker gives every other what its
-//                 block has of that one's segment. In a round behind this, it gives all others the result of its own.
+// Blocks join two by two. The blocks of a round are the nodes of one height in the tree over the workers (or over the
+// hosts); the last one may be shorter. If the upper block of a pair is shorter, its speakers take turns in giving to
+// those of the lower block. The first speakers of the lower block give to them.
 #pragma once
 
 #include "reduce/partials.h"
@@ -27,42 +24,31 @@ namespace mdist {
 
 class JoinPlan {
   public:
-    enum class Way { kTwoByTwo, kAllAtOnce };
-
-    /// Some workers: `first`, and then each `step` further. Behind the job's last worker comes worker 0.
+    /// Some workers: `first`, and then each `step` further.
     struct Workers {
         uint32_t first = 0;
         uint32_t count = 0;
         uint32_t step = 1;
-        uint32_t all = UINT32_MAX;
 
-        uint32_t operator[](uint32_t index) const { return (first + index * step) % all; }
+        uint32_t operator[](uint32_t index) const { return first + index * step; }
     };
 
     /// What a worker does in a round.
     struct Part {
         Workers from; // give this worker what their blocks have: other blocks that its own joins, each one once
-        Workers to;   // get what its own block has (all at once: of their segments)
+        Workers to;   // get what its own block has
     };
 
     /// Each host has `per_host` workers, with consecutive ranks. If not `by_hosts`, all of them speak nevertheless.
-    JoinPlan(const Spans &spans, uint32_t per_host, bool by_hosts = true, Way way = Way::kTwoByTwo);
+    JoinPlan(const Spans &spans, uint32_t per_host, bool by_hosts = true);
 
     /// Whether one worker of each host speaks for its mates.
     bool by_hosts() const { return per_host_ > 1; }
 
-    /// First the rounds in which blocks join, at least one. Then, if they join all at once, that in which the results
-    /// of segments are given. Last, if there are mates, that in which they get what has come.
-    uint32_t rounds() const { return spreads() + (by_hosts() ? 1 : 0); }
+    /// First the rounds in which blocks join, at least one. Then, if there are mates, that in which they get what has
+    /// come.
+    uint32_t rounds() const { return joins() + (by_hosts() ? 1 : 0); }
     uint32_t joins() const { return static_cast<uint32_t>(cuts_.size()); }
-    uint32_t spreads() const { return joins() + (segments_ > 1 ? 1 : 0); }
-    /// How many segments the data is cut into, and which one a worker that speaks makes the result of.
-    uint32_t segments() const { return segments_; }
-    uint32_t segment(uint32_t worker) const { return segments_ > 1 ? block(joins() - 1, worker) : 0; }
-    /// Whether the messages given in a round are of the takers' segments.
-    bool gives_segments(uint32_t round) const { return segments_ > 1 && round == joins() - 1; }
-    /// Whether the messages given in a round follow others between the same two workers.
-    bool gives_again(uint32_t round) const { return segments_ > 1 && round == joins(); }
     /// The tree, cut into the subtrees that the blocks of a joining round hold completely: cut().first(block) and so
     /// on.
     const reduce::Cut &cut(uint32_t round) const { return cuts_[round]; }
@@ -77,21 +63,15 @@ class JoinPlan {
 
     /// The largest number of partials in a message.
     uint32_t most_partials() const { return most_partials_; }
-    /// The largest number of partials that the workers of one host give to other hosts, two by two.
-    uint32_t most_crossing() const { return most_crossing_; }
 
   private:
     uint32_t size(uint32_t round) const;
     Part part_of_speaker(uint32_t round, uint32_t worker) const;
-    Part part_of_pair(uint32_t round, uint32_t worker) const;
-    uint32_t crossing(uint32_t worker, uint32_t per_host) const;
 
     const uint32_t workers_;
     const uint32_t per_host_;       // 1 if all workers speak
-    const uint32_t segments_;       // 1 unless blocks join all at once
     std::vector<reduce::Cut> cuts_; // by joining round
     uint32_t most_partials_ = 0;
-    uint32_t most_crossing_ = 0;
 };
 
 } // namespace mdist

@@ -25,8 +25,7 @@ JoinRounds::JoinRounds(Link &link, const OperationHeader &mine, const JoinPlan &
 
 void JoinRounds::start() {
     give(0);
-    for (uint32_t round = 0; round < rounds_.size(); ++round)
-        if (!plan_.gives_again(round)) listen(round);
+    for (uint32_t round = 0; round < rounds_.size(); ++round) listen(round);
 }
 
 void JoinRounds::give(uint32_t round) {
@@ -64,7 +63,6 @@ bool JoinRounds::step() {
         posted |= accept(joined_);
         if (!arrived(joined_)) break;
         join(joined_++);
-        if (plan_.gives_again(joined_)) listen(joined_);
     }
     return posted;
 }

@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// JoinRounds: the messages of a schedule in which blocks of workers join (join_plan.h). Where they join two by two, it
-// takes log2(n) trips, and in each a worker usually gives and takes one message. Sending everything to everybody would
-// take one trip of n - 1 messages. What the messages hold, and what joining means, is up to the class that derives from
-// this.
+// JoinRounds: the messages of an agreement in which blocks of workers join two by two (join_plan.h). It takes log2(n)
+// trips, and in each a worker usually gives and takes one message. What the messages hold, and what joining means, is
+// up to the class that derives from this.
 //
 // Every message begins with an operation header. So workers that disagree find out, although not all of them talk to
 // each other:
 //   A worker that gives anything in round k knows that its whole block is in the same operation. (It has taken a header
 //   of each other part of the block in an earlier round, and who gave that had done the same.) So a worker that is done
 //   knows this of all workers.
-//   If workers disagree, take the blocks that join two by two, and the lowest two of them that join in different
-//   operations, where each agrees within itself. Workers whose blocks join two by two reach that round, and look at
-//   what arrived only after they have given their own. Workers whose blocks join all at once send their header to the
-//   speakers of all other blocks, and those in another kind of operation to everybody. So the first worker of one of
-//   the two blocks gets a header of the other, and fails with a message that names both sides. Where blocks join two by
-//   two, so does the first worker of the other one. The membership tells everybody else.
+//   If workers disagree, take the lowest two blocks that join in different operations, where each agrees within itself.
+//   Workers whose blocks join reach that round, and look at what arrived only after they have given their own. Workers
+//   in an operation of another kind send their header to everybody, or (along rails) to their mates and to the workers
+//   in the same place on all hosts. So the first worker of one of the two blocks gets a header of the other, and fails
+//   with a message that names both sides. The membership tells everybody else.
 #pragma once
 
 #include "comm/call/operation_header.h"
-#include "comm/links/link.h"
+#include "comm/schedules/call_agreement.h"
 #include "comm/schedules/headed.h"
 #include "comm/schedules/join_plan.h"
-#include "comm/schedules/schedule.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,13 +26,13 @@
 
 namespace mdist {
 
-class JoinRounds : public Schedule {
+class JoinRounds : public CallAgreement {
   public:
     /// Throws MISMATCH if a peer is in another operation.
     bool advance() final;
 
-    /// Whether a worker is known to be in this operation.
-    bool has_come(uint32_t worker) const;
+    bool has_come(uint32_t worker) const final;
+    bool hears_all() const final { return false; }
 
   protected:
     /// The payload bytes of `mine` are ignored. Nothing else may be under way on the link.

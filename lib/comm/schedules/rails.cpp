@@ -9,7 +9,7 @@
 
 namespace mdist {
 
-Rails::Rails(Link &link, uint64_t tag, const ReduceRow &row, uint32_t per_host, Scratch &scratch,
+Rails::Rails(Link &link, uint64_t tag, const ReduceRow &row, uint32_t per_host, Scratch &scratch, Start start,
              uint64_t chunk_elements)
     : link_(link),
       tag_(tag),
@@ -30,6 +30,11 @@ Rails::Rails(Link &link, uint64_t tag, const ReduceRow &row, uint32_t per_host, 
     chunk_elements_ = std::min(chunk_elements_, std::max<uint64_t>(part_elements_, 1));
     for (uint32_t rail = 0; rail < per_host_; ++rail) pieces_.push_back(pieces_of(rail));
     lay_out(scratch);
+    start == Start::kNow ? begin() : static_cast<void>(step());
+}
+
+void Rails::begin() {
+    begun_ = true;
     step();
 }
 
@@ -210,7 +215,7 @@ std::size_t Rails::incoming_bytes(const Peer &peer, uint64_t message) const {
 
 bool Rails::post_receive(Peer &peer) {
     PeerStream &in = peer.in;
-    if (in.posted == in.total() || in.posted - in.taken == kWindow) return false;
+    if (!begun_ || in.posted == in.total() || in.posted - in.taken == kWindow) return false;
     const uint64_t slot = in.posted % kWindow;
     void *to = in.scratch + slot * slot_bytes_;
     if (in.posted >= in.partials) {

@@ -38,10 +38,12 @@ class Rails final : public Schedule {
   public:
     /// The link's parties are the workers of row.cut(): `per_host` on each host, with consecutive ranks. The row must
     /// not scatter. The schedule uses the low 32 bits of `tag`. `chunk_elements` 0 chooses the best chunk for this
-    /// size. All workers must pass the same value.
+    /// size. All workers must pass the same value. With kBehindHeaders, it only sends until begin().
     Rails(Link &link, uint64_t tag, const ReduceRow &row, uint32_t per_host, Scratch &scratch,
-          uint64_t chunk_elements = 0);
+          Start start = Start::kNow, uint64_t chunk_elements = 0);
 
+    /// All peers have told that they are in the same operation: now what they send may be received.
+    void begin();
     bool advance() override;
 
   private:
@@ -111,6 +113,7 @@ class Rails final : public Schedule {
     uint64_t reduced_ = 0;                    // pieces of the own segment that are reduced
     uint64_t kept_count_ = 0;                 // of these, the chunks of the own part
     uint64_t combined_ = 0;                   // chunks of the own part that are combined
+    bool begun_ = false;
 };
 
 } // namespace mdist

@@ -16,4 +16,8 @@ class Schedule {
     virtual bool advance() = 0;
 };
 
+/// When a schedule may receive what its peers send: at once, or only when they have told, by headers in front of it,
+/// that they are in the same operation. What it sends goes out at once in both cases.
+enum class Start { kNow, kBehindHeaders };
+
 } // namespace mdist

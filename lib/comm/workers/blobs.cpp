@@ -4,6 +4,7 @@
 #include "comm/call/bad_message.h"
 #include "comm/schedules/broadcast.h"
 #include "comm/schedules/transfer.h"
+#include "comm/workers/sizes.h"
 #include "util/text.h"
 
 #include <cstring>
@@ -14,14 +15,24 @@
 namespace mdist::workers {
 namespace {
 
-constexpr std::size_t kMostInline = SmallExchange::kPayloadLimit - sizeof(uint64_t);
+using Length = uint64_t;
 
 /// The length, and also the blob if it fits beside it.
-std::vector<char> payload_of(const void *data, uint64_t bytes) {
-    std::vector<char> payload(sizeof bytes + (bytes <= kMostInline ? bytes : 0));
-    std::memcpy(payload.data(), &bytes, sizeof bytes);
-    if (payload.size() > sizeof bytes) std::memcpy(payload.data() + sizeof bytes, data, bytes);
+std::vector<char> payload_of(const std::vector<char> &blob, std::size_t most) {
+    const Length length = blob.size();
+    std::vector<char> payload(sizeof length);
+    std::memcpy(payload.data(), &length, sizeof length);
+    if (length <= most) payload.insert(payload.end(), blob.begin(), blob.end());
     return payload;
+}
+
+/// A worker's length as it says. Throws DATA_LOSS if its payload does not fit that length.
+Length length_of(const Link::Message &payload, uint32_t rank, std::size_t most) {
+    Length length = 0;
+    if (payload.bytes >= sizeof length) std::memcpy(&length, payload.data, sizeof length);
+    if (payload.bytes < sizeof length || payload.bytes != sizeof length + (length <= most ? length : 0))
+        throw bad_message(rank, text(payload.bytes, " bytes that are not a length followed by data of that length"));
+    return length;
 }
 
 /// The memory of this host. A larger length is refused, before the kernel takes that memory from another process.
@@ -31,108 +42,107 @@ uint64_t memory_bytes() {
 
 } // namespace
 
-BlobOperation::BlobOperation(WorkerGroup &workers, const Call &call, const void *data, std::size_t bytes,
-                             uint64_t timeout_ns)
-    : payload_(payload_of(data, bytes)),
-      operation_(workers, call, payload_.data(), payload_.size(), timeout_ns),
-      blobs_(workers.count()) {
-    const std::vector<uint64_t> lengths = checked_lengths();
-    std::vector<Transfer::Outgoing> sends;
-    std::vector<Transfer::Incoming> receives;
-    for (uint32_t worker = 0; worker < workers.count(); ++worker) {
-        const uint64_t length = lengths[worker];
-        blobs_[worker].resize(length);
-        const bool large = length > kMostInline;
-        if (worker == workers.self()) {
-            if (bytes != 0) std::memcpy(blobs_[worker].data(), data, bytes);
-            for (uint32_t peer = 0; large && peer < workers.count(); ++peer)
-                if (peer != worker) sends.push_back({peer, blobs_[worker].data(), length});
-        } else if (large) {
-            receives.push_back({worker, blobs_[worker].data(), length});
-        } else if (length != 0) {
-            std::memcpy(blobs_[worker].data(), operation_.payload(worker) + sizeof length, length);
+std::size_t most_inline(const Workers &workers, bool directly) {
+    return WorkerOperation::most_payload(workers, directly) - sizeof(Length);
+}
+
+Blobs agree_with_blobs(WorkerOperation &operation, Workers &workers, const std::vector<char> &own, uint64_t longest,
+                       const FunctionRef<void()> *send) {
+    const std::size_t most = most_inline(workers, send != nullptr || workers.meets_directly());
+    const std::vector<char> payload = payload_of(own, most);
+    if (send != nullptr)
+        operation.agree_before(*send, {payload.data(), payload.size()});
+    else
+        operation.agree({payload.data(), payload.size()});
+    return operation.checked([&] {
+        Blobs blobs(workers.count());
+        std::vector<Transfer::Outgoing> sends;
+        std::vector<Transfer::Incoming> receives;
+        uint64_t left = memory_bytes();
+        for (uint32_t worker = 0; worker < workers.count(); ++worker) {
+            const Link::Message come = operation.payload(worker);
+            const uint32_t rank = workers.rank(worker);
+            const Length length = length_of(come, rank, most);
+            if (length > longest)
+                throw bad_message(rank, text("lengths in ", length, " bytes; the most are ", longest));
+            if (length > left)
+                throw Failure(MDIST_ERR_OUT_OF_MEMORY, text("worker ", rank, " has ", length,
+                                                            " bytes for every worker; together with the other workers' "
+                                                            "bytes that is more than this host's memory"))
+                    .worker(rank);
+            left -= length;
+            blobs[worker].resize(length);
+            if (worker == workers.self()) {
+                blobs[worker] = own;
+                for (uint32_t peer = 0; length > most && peer < workers.count(); ++peer)
+                    if (peer != worker) sends.push_back({peer, own.data(), length});
+            } else if (length > most) {
+                receives.push_back({worker, blobs[worker].data(), length});
+            } else if (length != 0) {
+                std::memcpy(blobs[worker].data(), static_cast<const char *>(come.data) + sizeof length, length);
+            }
         }
+        if (!sends.empty() || !receives.empty()) operation.run<Transfer>(operation.tag(), sends, receives);
+        return blobs;
+    });
+}
+
+Blobs gather_blobs(Workers &workers, const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns) {
+    const auto *const from = static_cast<const char *>(data);
+    const std::vector<char> own(from, from + bytes);
+    WorkerOperation operation(workers, call, timeout_ns);
+    return agree_with_blobs(operation, workers, own);
+}
+
+Blobs exchange_blobs(Workers &workers, const Call &call, const std::vector<std::string> &blobs, uint64_t timeout_ns) {
+    std::vector<char> lengths; // sent to all: small, and it takes one trip
+    for (const std::string &blob : blobs) {
+        const Length length = blob.size();
+        const auto *const from = reinterpret_cast<const char *>(&length);
+        lengths.insert(lengths.end(), from, from + sizeof length);
     }
-    operation_.run<Transfer>(operation_.tag(), sends, receives);
-}
-
-/// A worker's length as it says; UINT64_MAX if its payload does not fit that length.
-uint64_t BlobOperation::length_of(uint32_t worker) const {
-    uint64_t length = UINT64_MAX;
-    const std::size_t sent = operation_.payload_bytes(worker);
-    if (sent < sizeof length) return UINT64_MAX;
-    std::memcpy(&length, operation_.payload(worker), sizeof length);
-    return sent == sizeof length + (length <= kMostInline ? length : 0) ? length : UINT64_MAX;
-}
-
-std::vector<uint64_t> BlobOperation::checked_lengths() {
-    std::vector<uint64_t> lengths;
-    uint64_t left = memory_bytes();
-    for (uint32_t worker = 0; worker < blobs_.size(); ++worker) {
-        const uint64_t length = length_of(worker);
-        if (length == UINT64_MAX)
-            operation_.fail(bad_message(operation_.link().rank(worker),
-                                        text(operation_.payload_bytes(worker),
-                                             " bytes that are not a length followed by data of that length")));
-        if (length > left)
-            operation_.fail(
-                Failure(MDIST_ERR_OUT_OF_MEMORY, text("worker ", operation_.link().rank(worker), " has ", length,
-                                                      " bytes for every worker; together with the other workers' bytes "
-                                                      "that is more than this host's memory"))
-                    .worker(operation_.link().rank(worker)));
-        left -= length;
-        lengths.push_back(length);
-    }
-    return lengths;
-}
-
-Blobs gather_blobs(WorkerGroup &workers, const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns) {
-    return std::move(BlobOperation(workers, call, data, bytes, timeout_ns).blobs());
-}
-
-Blobs exchange_blobs(WorkerGroup &workers, const Call &call, const std::vector<std::string> &blobs,
-                     uint64_t timeout_ns) {
-    std::vector<uint64_t> lengths; // sent to all: small, and it takes one trip
-    for (const std::string &blob : blobs) lengths.push_back(blob.size());
-    BlobOperation tables(workers, call, lengths.data(), lengths.size() * sizeof(uint64_t), timeout_ns);
+    WorkerOperation operation(workers, call, timeout_ns);
+    const Blobs tables = agree_with_blobs(operation, workers, lengths);
     Blobs received(workers.count());
-    uint64_t left = memory_bytes();
-    for (uint32_t worker = 0; worker < workers.count(); ++worker) {
-        const std::vector<char> &table = tables.blobs()[worker];
-        uint64_t length = 0;
-        if (table.size() != workers.count() * sizeof length)
-            tables.operation().fail(bad_message(
-                worker, text("a table of ", table.size(), " bytes instead of ", workers.count() * sizeof length)));
-        std::memcpy(&length, table.data() + workers.self() * sizeof length, sizeof length);
-        if (length > left)
-            tables.operation().fail(Failure(MDIST_ERR_OUT_OF_MEMORY,
-                                            text("worker ", worker, " has ", length, " bytes for ",
-                                                 workers.name(workers.self()), ", which does not have memory for them"))
-                                        .worker(worker));
-        left -= length;
-        received[worker].resize(length);
-    }
+    operation.checked([&] {
+        uint64_t left = memory_bytes();
+        for (uint32_t worker = 0; worker < workers.count(); ++worker) {
+            const std::vector<char> &table = tables[worker];
+            Length length = 0;
+            if (table.size() != workers.count() * sizeof length)
+                throw bad_message(
+                    worker, text("a table of ", table.size(), " bytes instead of ", workers.count() * sizeof length));
+            std::memcpy(&length, table.data() + workers.self() * sizeof length, sizeof length);
+            if (length > left)
+                throw Failure(MDIST_ERR_OUT_OF_MEMORY,
+                              text("worker ", worker, " has ", length, " bytes for ", workers.name(workers.self()),
+                                   ", which does not have memory for them"))
+                    .worker(worker);
+            left -= length;
+            received[worker].resize(length);
+        }
+    });
     std::vector<Transfer::Outgoing> sends;
     std::vector<Transfer::Incoming> receives;
     for (uint32_t worker = 0; worker < workers.count(); ++worker) {
         if (!blobs[worker].empty()) sends.push_back({worker, blobs[worker].data(), blobs[worker].size()});
         if (!received[worker].empty()) receives.push_back({worker, received[worker].data(), received[worker].size()});
     }
-    tables.operation().run<Transfer>(tables.operation().tag(), sends, receives);
+    operation.run<Transfer>(operation.tag(), sends, receives);
     return received;
 }
 
-void broadcast_blob(WorkerGroup &workers, const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns) {
-    const bool small = bytes <= SmallExchange::kPayloadLimit;
+void broadcast_blob(Workers &workers, const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns) {
+    const bool along = bytes <= sizes::broadcast_along(workers.count(), workers.per_host(), workers.meets_directly());
     const bool here = workers.self() == 0;
-    WorkerOperation operation(workers, call, data, here && small ? bytes : 0, timeout_ns);
-    if (!small) {
-        operation.run<Broadcast>(operation.tag(), 0, std::vector<Broadcast::Range>{{data, bytes}});
-    } else if (operation.payload_bytes(0) != bytes) {
-        operation.fail(bad_message(0, text(operation.payload_bytes(0), " bytes to all workers instead of ", bytes)));
-    } else if (!here && bytes != 0) {
-        std::memcpy(data, operation.payload(0), bytes);
-    }
+    WorkerOperation operation(workers, call, timeout_ns);
+    along ? operation.agree({data, here ? bytes : 0}, 0) : operation.agree();
+    if (!along) return operation.run<Broadcast>(operation.tag(), 0, std::vector<Broadcast::Range>{{data, bytes}});
+    const Link::Message come = operation.payload(0);
+    operation.checked([&] {
+        if (come.bytes != bytes) throw bad_message(0, text(come.bytes, " bytes to all workers instead of ", bytes));
+    });
+    if (!here && bytes != 0) std::memcpy(data, come.data, bytes);
 }
 
 } // namespace mdist::workers

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BlobOperation: an operation among workers that begins by exchanging a blob of bytes from each worker. Each blob may
-// have its own length.
+// Blobs: bytes that each worker gives to all others, of any length, in the agreement of an operation or right behind
+// it.
 //
 // A worker believes another worker's length only if that worker's payload agrees with it, and if this host could hold
 // all blobs.
@@ -8,30 +8,22 @@
 
 #include "comm/workers/operation.h"
 
+#include <string>
+#include <vector>
+
 namespace mdist::workers {
 
-class BlobOperation {
-  public:
-    BlobOperation(WorkerGroup &workers, const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns);
+/// The longest blob that travels with the headers, if the workers agree directly or by relays.
+std::size_t most_inline(const Workers &workers, bool directly);
 
-    /// The operation, for the schedules that follow.
-    WorkerOperation &operation() { return operation_; }
-    /// Every worker's blob, by worker, including this one's.
-    Blobs &blobs() { return blobs_; }
-
-  private:
-    uint64_t length_of(uint32_t worker) const;
-    std::vector<uint64_t> checked_lengths();
-
-    const std::vector<char> payload_; // the length, and also the bytes if they fit
-    WorkerOperation operation_;
-    Blobs blobs_;
-};
+/// Agrees, and returns every worker's blob, by worker. None may be longer than `longest` bytes. If `send` is given, the
+/// workers agree directly, and it posts what follows the blob; only a worker whose blob is inline may send anything.
+Blobs agree_with_blobs(WorkerOperation &operation, Workers &workers, const std::vector<char> &own,
+                       uint64_t longest = UINT64_MAX, const FunctionRef<void()> *send = nullptr);
 
 /// These implement gather(), exchange() and broadcast() of Workers.
-Blobs gather_blobs(WorkerGroup &workers, const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns);
-Blobs exchange_blobs(WorkerGroup &workers, const Call &call, const std::vector<std::string> &blobs,
-                     uint64_t timeout_ns);
-void broadcast_blob(WorkerGroup &workers, const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns);
+Blobs gather_blobs(Workers &workers, const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns);
+Blobs exchange_blobs(Workers &workers, const Call &call, const std::vector<std::string> &blobs, uint64_t timeout_ns);
+void broadcast_blob(Workers &workers, const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns);
 
 } // namespace mdist::workers

@@ -8,23 +8,16 @@
 #include <numeric>
 
 namespace mdist::workers {
-namespace {
 
-std::vector<ReduceRow> rows_of(const WorkerGroup &workers, const Call *const *calls) {
-    std::vector<ReduceRow> rows;
-    if (calls[0]->kind->pattern() != Pattern::kReduce || shares(workers, *calls[0]) || !workers.in_order()) return rows;
-    for (const int32_t dtype : dtypes_of(*calls[0])) rows.emplace_back(calls, dtype, workers.cut(), workers.self());
-    return rows;
-}
-
-} // namespace
-
-bool shares(const WorkerGroup &workers, const Call &call) {
+bool shares(const Workers &workers, const Call &call) {
     return workers.shared() != nullptr && workers.shared()->takes(call);
 }
 
-Collective collective_of(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns) {
-    return {workers, calls, timeout_ns, rows_of(workers, calls)};
+std::vector<ReduceRow> rows_of(const Collective &asked) {
+    std::vector<ReduceRow> rows;
+    for (const int32_t dtype : dtypes_of(asked.call()))
+        rows.emplace_back(asked.calls, dtype, asked.workers.cut(), asked.workers.self());
+    return rows;
 }
 
 std::vector<ReduceRow> rows_of_parts(const Collective &asked, const Lengths &lengths) {

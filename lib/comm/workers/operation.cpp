@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/workers/operation.h"
 
+#include "comm/schedules/direct_agreement.h"
+#include "comm/schedules/relayed_agreement.h"
+#include "comm/schedules/tree_sum.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -8,55 +11,42 @@
 
 namespace mdist {
 
-WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, std::size_t payload_bytes, uint64_t timeout_ns)
+WorkerOperation::WorkerOperation(Workers &workers, const Call &call, uint64_t timeout_ns)
     : workers_(workers),
       timeout_ns_(timeout_ns),
       ends_ns_(call.endless || workers.call_timeout() == kNoDeadline
                    ? kNoDeadline
                    : monotonic_clock().now_ns() + workers.call_timeout()),
       refusal_(call.refusal),
-      header_(OperationHeader::of(call, workers.enter(), payload_bytes)) {}
+      header_(OperationHeader::of(call, workers.enter(), 0)) {}
 
-WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, uint64_t timeout_ns)
-    : WorkerOperation(workers, call, 0, timeout_ns) {
+template <class Kind, class... Arguments>
+Schedule &WorkerOperation::begin(Arguments &&...arguments) {
+    agreement_ = std::make_unique<Kind>(link(), header_, std::forward<Arguments>(arguments)...);
+    return *agreement_;
+}
+
+void WorkerOperation::agree(const Link::Message &payload, uint32_t giver) {
+    if (workers_.meets_directly()) return agree_before([] {}, payload);
+    drive([&]() -> Schedule & { return begin<RelayedAgreement>(workers_.join_plan(), payload, giver, scratch()); });
+}
+
+std::size_t WorkerOperation::most_payload(const Workers &workers, bool directly) {
+    return directly ? CallAgreement::kPayloadLimit : RelayedAgreement::most(workers.count());
+}
+
+void WorkerOperation::agree_before(FunctionRef<void()> send, const Link::Message &payload,
+                                   const std::vector<uint32_t> &peers) {
     come();
     drive([&]() -> Schedule & {
-        // In a group, nobody could say who is late.
-        if (!workers.relays() || workers.layout() != nullptr) return messages_.emplace(link(), header_, nullptr);
-        return relayed_.emplace(link(), header_, workers.two_by_two(), SmallExchange::Bytes(), RelayedExchange::kNobody,
-                                scratch());
+        Schedule &agreement = begin<DirectAgreement>(payload, peers);
+        send();
+        return agreement;
     });
 }
 
-WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const void *payload, std::size_t payload_bytes,
-                                 uint64_t timeout_ns)
-    : WorkerOperation(workers, call, payload_bytes, timeout_ns) {
-    come();
-    drive([&]() -> Schedule & { return messages_.emplace(link(), header_, payload); });
-}
-
-WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call,
-                                 const std::vector<SmallExchange::Package> &packages, Pending &behind,
-                                 uint64_t timeout_ns)
-    : WorkerOperation(workers, call, 0, timeout_ns) {
-    come();
-    drive([&]() -> Schedule & { return messages_.emplace(link(), header_, packages, tag(), behind); });
-}
-
-WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const SmallExchange::Bytes &relayed,
-                                 uint64_t timeout_ns, uint32_t giver)
-    : WorkerOperation(workers, call, 0, timeout_ns) {
-    drive([&]() -> Schedule & {
-        return relayed_.emplace(link(), header_, workers.two_by_two(), relayed, giver, scratch());
-    });
-}
-
-WorkerOperation::WorkerOperation(WorkerGroup &workers, const Call &call, const std::vector<ReduceRow> &rows,
-                                 const Blobs &expected, const std::vector<char> &own_table, uint64_t timeout_ns)
-    : WorkerOperation(workers, call, 0, timeout_ns) {
-    drive([&]() -> Schedule & {
-        return halving_.emplace(link(), header_, workers.two_by_two(), rows, expected, own_table, scratch());
-    });
+void WorkerOperation::agree_by_tree_sum(const std::vector<ReduceRow> &rows) {
+    drive([&]() -> Schedule & { return begin<TreeSum>(workers_.join_plan(), rows, scratch()); });
 }
 
 /// Says in shared memory, if there is some, what this worker has come to, even if the bytes will not move through it:
@@ -65,18 +55,9 @@ void WorkerOperation::come() noexcept {
     if (ShmGroup *const shared = workers_.shared()) shared->come(header_);
 }
 
-void WorkerOperation::all_reduce_shared(WorkerGroup &workers, const Call *const *calls, uint64_t timeout_ns) {
-    WorkerOperation operation(workers, *calls[0], 0, timeout_ns);
+void WorkerOperation::all_reduce_shared(const Call *const *calls) {
     Wait wait;
-    operation.attempt([&] { workers.shared()->all_reduce(operation.header_, calls, [&] { operation.check(wait); }); });
-}
-
-void WorkerOperation::all_reduce_small(WorkerGroup &workers, const Call &call, const JoinPlan &plan,
-                                       const std::vector<ReduceRow> &rows, uint64_t timeout_ns) {
-    WorkerOperation operation(workers, call, 0, timeout_ns);
-    operation.drive([&]() -> Schedule & {
-        return operation.small_.emplace(operation.link(), operation.header_, plan, rows, operation.scratch());
-    });
+    attempt([&] { workers_.shared()->all_reduce(header_, calls, [&] { check(wait); }); });
 }
 
 /// Runs `body`. Anything that it throws ends the job.
@@ -85,7 +66,7 @@ void WorkerOperation::attempt(FunctionRef<void()> body) {
         body();
     } catch (const Failure &failure) {
         if (failure.status() == MDIST_ERR_PEER_LOST) workers_.await_cause();
-        if (refusal_ == nullptr && failure.reason() == kRefusedCall) await_refusal();
+        if (refusal_ == nullptr && failure.reason() == kRefusedCall) await_refusal(failure.worker());
         fail(failure);
     } catch (const std::exception &) {
         fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
@@ -93,11 +74,13 @@ void WorkerOperation::attempt(FunctionRef<void()> body) {
 }
 
 /// Waits until the worker that has refused its call has told why, for a few seconds at most. It finds out that others
-/// call from what this worker sends them, so that must still go out.
-void WorkerOperation::await_refusal() {
+/// call from what this worker sends it: if nothing is due yet, from this header. Both must still go out.
+void WorkerOperation::await_refusal(uint32_t rank) {
     constexpr uint64_t kGraceNs = 5'000'000'000, kSliceNs = 20'000'000;
     const uint64_t end_ns = monotonic_clock().now_ns() + kGraceNs;
     try {
+        for (uint32_t worker = 0; worker < workers_.count(); ++worker)
+            if (workers_.rank(worker) == rank) send_headed(link(), worker, header_, nullptr, told_);
         while (!workers_.membership().failed() && monotonic_clock().now_ns() < end_ns) {
             link().progress();
             link().wait(kSliceNs);
@@ -117,7 +100,8 @@ void WorkerOperation::drive(FunctionRef<Schedule &()> begin_schedule) {
         if (schedule.advance()) return;
         Wait wait;
         bool announced = false;
-        const bool awaited = rounds() == &schedule && somebody_waits(); // behind it, all have come
+        const bool awaited =
+            agreement_.get() == &schedule && !hears_all() && somebody_waits(); // behind it, all have come
         do {
             // What a worker sent before it ended is here by now. It may say why that worker ended.
             if (workers_.membership().failed() && schedule.advance()) return;
@@ -154,7 +138,7 @@ uint64_t WorkerOperation::check(Wait &wait) const {
     if (workers_.membership().failed())
         if (std::optional<Failure> cause = workers_.membership().failure()) throw *cause;
     const ShmGroup *const shared = workers_.shared();
-    if (shared != nullptr && rounds() == nullptr) shared->require_same();
+    if (shared != nullptr) shared->require_same();
     const uint64_t now_ns = monotonic_clock().now_ns();
     if (const uint64_t moved = this->moved(); wait.begin_ns == 0 || moved != wait.moved) {
         wait.moved = moved;
@@ -170,29 +154,21 @@ uint64_t WorkerOperation::check(Wait &wait) const {
 }
 
 /// Whether a worker has come to this operation, by what it has told this worker itself: the membership's knowledge is
-/// some heartbeats old. Where blocks of workers join, not every worker tells this one, but a worker that waits there
-/// has announced itself.
+/// some heartbeats old. Where not every worker tells this one, a worker that waits has announced itself.
 bool WorkerOperation::has_come(uint32_t worker) const {
     if (worker == workers_.self()) return true;
-    if (messages_) return messages_->has_come(worker);
-    if (const JoinRounds *const rounds = this->rounds())
-        return rounds->has_come(worker) || workers_.has_entered(worker, header_.sequence);
+    if (agreement_)
+        return agreement_->has_come(worker) || (!hears_all() && workers_.has_entered(worker, header_.sequence));
     const ShmGroup *const shared = workers_.shared();
     return shared != nullptr && shared->has_come(worker);
-}
-
-/// The schedule in which not every worker tells this one that it has come; nullptr if every worker does.
-const JoinRounds *WorkerOperation::rounds() const {
-    if (small_) return &*small_;
-    if (halving_) return &*halving_;
-    return relayed_ ? &*relayed_ : nullptr;
 }
 
 /// Whether some worker has waited so long that it has announced itself, and will hear of this worker only through
 /// others.
 bool WorkerOperation::somebody_waits() const {
     for (uint32_t worker = 0; worker < workers_.count(); ++worker)
-        if (worker != workers_.self() && !rounds()->has_come(worker) && workers_.has_entered(worker, header_.sequence))
+        if (worker != workers_.self() && !agreement_->has_come(worker) &&
+            workers_.has_entered(worker, header_.sequence))
             return true;
     return false;
 }

@@ -33,8 +33,8 @@ class ScatteredSum {
             const Call &call = asked_.call();
             const auto replicas = static_cast<uint32_t>(sources.size());
             void *to = output(own.begin);
-            reduce::reduce(operation_of(call, call.inputs[move_.buffer].dtype, replicas),
-                           sources.data(), replicas, &to, 1, own.count);
+            reduce::reduce(operation_of(call, call.inputs[move_.buffer].dtype, replicas), sources.data(), replicas, &to,
+                           1, own.count);
         }
         if (move_.to == Move::kAll) exchange_results();
     }

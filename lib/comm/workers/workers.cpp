@@ -1,75 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/workers/workers.h"
 
-#include "comm/workers/blobs.h"
-#include "comm/workers/perform.h"
-#include "comm/workers/told_operation.h"
-#include "util/text.h"
-#include "util/thread.h"
-
-#include <condition_variable>
 #include <utility>
 
 namespace mdist {
 
-/// The thread that runs operations that nobody waits in.
-class Workers::Thread {
-  public:
-    Thread() {
-        if (const int refused = mdist::start_thread(&thread_, main, this, "mdist-work"); refused != 0)
-            throw Failure(MDIST_ERR_RESOURCE, "the system refused a thread for started operations").native(refused);
-    }
-    ~Thread() {
-        give([this] { ended_ = true; });
-        pthread_join(thread_, nullptr);
-    }
-
-    void give(std::function<void()> job) {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return !job_; });
-        job_ = std::move(job);
-        changed_.notify_all();
-    }
-
-  private:
-    static void *main(void *self) {
-        prefer_short_turns();
-        static_cast<Thread *>(self)->work();
-        return nullptr;
-    }
-
-    void work() {
-        while (!ended_) {
-            std::function<void()> job;
-            {
-                std::unique_lock lock(mutex_);
-                changed_.wait(lock, [this] { return static_cast<bool>(job_); });
-                job = std::exchange(job_, nullptr);
-                changed_.notify_all();
-            }
-            job();
-        }
-    }
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::function<void()> job_;
-    bool ended_ = false; // used by the thread only
-    pthread_t thread_ = {};
-};
-
 Workers::Workers(std::unique_ptr<Membership> membership, WorkerLinks links, const Spans &spans)
-    : group_(std::move(membership), std::move(links), spans) {}
+    : membership_(std::move(membership)),
+      links_(std::move(links)),
+      in_order_(true),
+      label_("the job"),
+      cut_(spans),
+      self_(membership_->rank()),
+      join_plan_(spans, links_.per_host) {}
 
 Workers::Workers(const Workers &job, WorkerLinks links, GroupLayout layout)
-    : group_(job.group_, std::move(links), std::move(layout)) {}
+    : membership_(job.membership_),
+      links_(std::move(links)),
+      layout_(std::move(layout)),
+      in_order_(layout_->in_order()),
+      label_(layout_->name()),
+      cut_(layout_->spans),
+      self_(layout_->worker_of_rank(job.self())),
+      // The membership does not know who has come to an operation of a group, so mates that do not speak could not say
+      // for whom they wait.
+      join_plan_(layout_->spans, links_.per_host, false) {}
 
 Workers::~Workers() {
     leave();
 }
 
+uint64_t Workers::enter() {
+    if (membership_->failed())
+        if (std::optional<Failure> cause = membership_->failure()) throw *cause;
+    ++sequence_;
+    if (!layout_) membership_->set_entered(sequence_);
+    return sequence_;
+}
+
+void Workers::await_cause() const {
+    constexpr uint64_t kGraceNs = 5'000'000'000;
+    const uint32_t seen = failures_.now();
+    if (!membership_->failed()) failures_.wait(seen, Patience(), kGraceNs);
+}
+
+void Workers::wake() noexcept {
+    failures_.advance();
+    links_.link->interrupt();
+}
+
+void Workers::await_cause_of(uint32_t worker) const {
+    constexpr uint64_t kGraceNs = 5'000'000'000, kSliceNs = 20'000'000;
+    for (uint64_t waited = 0; waited < kGraceNs; waited += kSliceNs) {
+        const uint32_t seen = failures_.now();
+        membership_->need(worker);
+        if (membership_->failed()) return;
+        failures_.wait(seen, Patience(), kSliceNs);
+    }
+}
+
+void Workers::fail(const Failure &cause) noexcept {
+    membership_->fail(cause);
+    links_.link->interrupt();
+}
+
+void Workers::when_failed(std::function<void(const Failure &)> call) {
+    call_when_failed_ = std::move(call);
+    membership_->when_failed([this](const Failure &cause) {
+        wake();
+        call_when_failed_(cause);
+    });
+}
+
 void Workers::stop_thread() noexcept {
-    std::unique_ptr<Thread> thread; // ends without the lock
+    std::unique_ptr<WorkerThread> thread; // ends without the lock
     {
         const std::lock_guard lock(thread_mutex_);
         thread = std::move(thread_);
@@ -78,51 +82,14 @@ void Workers::stop_thread() noexcept {
 
 void Workers::leave() noexcept {
     stop_thread();
-    group_.leave();
-}
-
-/// Ends the job if memory runs out. A worker cannot go on in the middle of a collective, and the others would wait for
-/// it.
-template <class Body>
-auto Workers::guarded(Body body) {
-    try {
-        return body();
-    } catch (const Failure &) {
-        throw;
-    } catch (const std::exception &) {
-        fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
-        group_.link().close();
-        throw;
-    }
-}
-
-void Workers::perform(const Call *const *calls, uint64_t timeout_ns) {
-    guarded([&] { workers::perform(group_, calls, timeout_ns); });
-}
-
-void Workers::meet(const Call &call, uint64_t timeout_ns) {
-    guarded([&] { WorkerOperation(group_, call, timeout_ns); });
-}
-
-ToldLengths Workers::tell_lengths(const Call *const *calls, uint64_t timeout_ns) {
-    return guarded([&] { return workers::ToldOperation({group_, calls, timeout_ns, {}}).take_lengths(); });
-}
-
-Workers::Blobs Workers::gather(const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns) {
-    return guarded([&] { return workers::gather_blobs(group_, call, data, bytes, timeout_ns); });
-}
-
-Workers::Blobs Workers::exchange(const Call &call, const std::vector<std::string> &blobs, uint64_t timeout_ns) {
-    return guarded([&] { return workers::exchange_blobs(group_, call, blobs, timeout_ns); });
-}
-
-void Workers::broadcast(const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns) {
-    guarded([&] { workers::broadcast_blob(group_, call, data, bytes, timeout_ns); });
+    if (!layout_) membership_->leave();
+    links_.link->close();
+    if (links_.mail) links_.mail->close();
 }
 
 void Workers::start_thread() {
     const std::lock_guard lock(thread_mutex_);
-    if (!thread_) thread_ = std::make_unique<Thread>();
+    if (!thread_) thread_ = std::make_unique<WorkerThread>();
 }
 
 void Workers::run_later(std::function<void()> job) noexcept {

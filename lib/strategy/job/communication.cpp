@@ -73,7 +73,7 @@ void Communication::fail_workers(const char *function, const Failure &failure) n
 }
 
 uint64_t Communication::operations_entered() const {
-    return workers_ ? workers_->group().entered() : 0;
+    return workers_ ? workers_->entered() : 0;
 }
 
 bool Communication::all_refuse(const char *function, const Failure &failure) noexcept {

@@ -73,12 +73,14 @@ Communication::Communication(const Config &config, const Replicas &replicas)
 /// Tells the local replicas when the job has failed.
 void Communication::join(std::unique_ptr<Workers> workers) {
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard lock(mutex_); // abort() may come meanwhile
         workers_ = std::move(workers);
+        memory_ = workers_->memory();
+        meeting_->executors.set_workers(*workers_, replicas_.first_id());
+        meeting_->mail->set_workers(*workers_);
+        if (const std::optional<Failure> cause = meeting_->group.cause(); cause && meeting_->group.failed())
+            workers_->fail(*cause);
     }
-    memory_ = workers_->memory();
-    meeting_->executors.set_workers(*workers_, replicas_.first_id());
-    meeting_->mail->set_workers(*workers_);
     workers_->when_failed([this](const Failure &cause) {
         meeting_->group.fail(as_told(cause));
         changes_.advance();

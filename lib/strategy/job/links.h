@@ -2,7 +2,7 @@
 // Makes what moves bytes between workers: shared memory within a host, sockets between hosts.
 #pragma once
 
-#include "comm/workers/worker_group.h"
+#include "comm/workers/workers.h"
 #include "reduce/spans.h"
 
 #include <cstdint>

@@ -3,12 +3,12 @@
 
 #include "comm/schedules/all_reduce.h"
 #include "comm/schedules/broadcast.h"
-#include "comm/schedules/halving_sum.h"
+#include "comm/schedules/direct_agreement.h"
 #include "comm/schedules/rails.h"
-#include "comm/schedules/relayed_exchange.h"
-#include "comm/schedules/small_all_reduce.h"
-#include "comm/schedules/small_exchange.h"
+#include "comm/schedules/relayed_agreement.h"
 #include "comm/schedules/transfer.h"
+#include "comm/schedules/tree_sum.h"
+#include "comm/workers/sizes.h"
 #include "reduce/float_environment.h"
 #include "reduce/operator.h"
 #include "strategy/job/call_functions.h"
@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -92,8 +93,7 @@ class JobOfWorkers : public Job {
           cut_(spans_),
           memory_(std::max(bytes_, element_bytes())),
           summed_(element_bytes(), summed),
-          two_by_two_(spans_, per_host_),
-          at_once_(spans_, per_host_, true, JoinPlan::Way::kAllAtOnce),
+          plan_(spans_, per_host_),
           scratches_(workers_) {
         shared_.take(4 * bytes_ + kMostShared); // from here on it stays where it is
         operator_.element_bytes = element_bytes();
@@ -123,8 +123,7 @@ class JobOfWorkers : public Job {
     Scratch &scratch(uint32_t worker) { return scratches_[worker]; }
     /// For schedules that read nothing there but what they sum. It holds zeros, since sums write nothing.
     Scratch &shared() { return shared_; }
-    const JoinPlan &two_by_two() const { return two_by_two_; }
-    const JoinPlan &at_once() const { return at_once_; }
+    const JoinPlan &plan() const { return plan_; }
     const std::vector<ReduceRow> &rows(uint32_t worker) {
         if (rows_.empty()) rows_.resize(workers_);
         if (rows_[worker].empty()) rows_[worker].emplace_back(&calls_[worker], buffer_.dtype, cut_, worker);
@@ -141,18 +140,25 @@ class JobOfWorkers : public Job {
     /// What a worker gives to all others in a gather.
     std::size_t own_bytes() const { return std::max<std::size_t>(bytes_ / workers_, 1); }
 
-    /// All workers tell that they call the same, and some bytes of a table.
-    Sequence::Begin tell(Link &link, uint32_t worker, std::size_t table) {
-        return [this, &link, worker, table]() -> std::unique_ptr<Schedule> {
-            if (workers_ < 4) {
-                OperationHeader mine = header();
-                mine.payload_bytes = static_cast<uint32_t>(table);
-                return std::make_unique<SmallExchange>(link, mine, memory_.begin());
-            }
-            return std::make_unique<RelayedExchange>(
-                link, header(), two_by_two_, SmallExchange::Bytes{memory_.begin(), table},
-                table != 0 ? RelayedExchange::kEveryone : RelayedExchange::kNobody, scratch(worker));
+    /// All workers tell that they call the same, and some bytes of a table or payload: those of `giver`, or of all.
+    Sequence::Begin tell(Link &link, uint32_t worker, std::size_t bytes, uint32_t giver = RelayedAgreement::kEveryone) {
+        return workers_ <= sizes::kMostDirect && per_host_ == 1 ? tell_directly(link, worker, bytes, giver)
+                                                                : tell_by_relays(link, worker, bytes, giver);
+    }
+    Sequence::Begin tell_directly(Link &link, uint32_t worker, std::size_t bytes,
+                                  uint32_t giver = RelayedAgreement::kEveryone) {
+        return [this, &link, own = own_payload(worker, bytes, giver)]() -> std::unique_ptr<Schedule> {
+            return std::make_unique<DirectAgreement>(link, header(), own);
         };
+    }
+    Sequence::Begin tell_by_relays(Link &link, uint32_t worker, std::size_t bytes,
+                                   uint32_t giver = RelayedAgreement::kEveryone) {
+        return [this, &link, worker, giver, own = own_payload(worker, bytes, giver)]() -> std::unique_ptr<Schedule> {
+            return std::make_unique<RelayedAgreement>(link, header(), plan(), own, giver, scratch(worker));
+        };
+    }
+    Link::Message own_payload(uint32_t worker, std::size_t bytes, uint32_t giver) const {
+        return {memory_.begin(), giver == RelayedAgreement::kEveryone || giver == worker ? bytes : 0};
     }
 
     const uint32_t workers_, per_host_;
@@ -163,7 +169,7 @@ class JobOfWorkers : public Job {
 
   private:
     std::pair<std::size_t, std::function<void(double)>> summed_;
-    const JoinPlan two_by_two_, at_once_;
+    const JoinPlan plan_;
     std::vector<Scratch> scratches_;
     Scratch shared_;
     reduce::Operator operator_;
@@ -177,10 +183,33 @@ class JobOfWorkers : public Job {
 class RelayedJob : public JobOfWorkers {
   public:
     using JobOfWorkers::JobOfWorkers;
-    std::size_t read() const override { return RelayedExchange::kMessageLimit; }
+    std::size_t read() const override { return RelayedAgreement::kMessageLimit; }
 };
 
 constexpr uint64_t kTag = uint64_t{1} << 32;
+constexpr uint32_t kNobody = RelayedAgreement::kNobody;
+
+/// A sum whose first messages follow the headers.
+template <class Sum>
+class BehindHeaders final : public Schedule {
+  public:
+    template <class... Arguments>
+    BehindHeaders(Link &link, const OperationHeader &mine, const std::vector<uint32_t> &peers, Arguments &&...arguments)
+        : agreement_(link, mine, {}, peers),
+          sum_(link, kTag, std::forward<Arguments>(arguments)..., Start::kBehindHeaders) {}
+    bool advance() override {
+        if (agreed_) return sum_.advance();
+        if (!agreement_.advance()) return false;
+        agreed_ = true;
+        sum_.begin();
+        return sum_.advance();
+    }
+
+  private:
+    DirectAgreement agreement_;
+    Sum sum_;
+    bool agreed_ = false;
+};
 
 /// Defines a way by the steps of one worker.
 #define MDIST_WAY(Name, Base, ...)                                                                            \
@@ -191,27 +220,26 @@ constexpr uint64_t kTag = uint64_t{1} << 32;
 
 // --- all-reduce
 
-MDIST_WAY(SumTwoByTwo, JobOfWorkers, {
-    return {[&link, worker, this] {
-        return std::make_unique<SmallAllReduce>(link, header(), two_by_two(), rows(worker), shared());
-    }};
-});
-
-MDIST_WAY(SumAtOnce, JobOfWorkers, {
-    return {[&link, worker, this] {
-        return std::make_unique<SmallAllReduce>(link, header(), at_once(), rows(worker), shared());
-    }};
+MDIST_WAY(SumAlongTree, JobOfWorkers, {
+    return {
+        [&link, worker, this] { return std::make_unique<TreeSum>(link, header(), plan(), rows(worker), shared()); }};
 });
 
 MDIST_WAY(SumBySegments, JobOfWorkers, {
-    return {tell(link, worker, 0),
-            [&link, worker, this] { return std::make_unique<AllReduce>(link, kTag, rows(worker)[0], shared()); }};
+    return {[&link, worker, this] {
+        return std::make_unique<BehindHeaders<AllReduce>>(link, header(), std::vector<uint32_t>(), rows(worker)[0],
+                                                          shared());
+    }};
 });
 
 MDIST_WAY(SumAlongRails, JobOfWorkers, {
-    return {tell(link, worker, 0), [&link, worker, this] {
-                return std::make_unique<Rails>(link, kTag, rows(worker)[0], per_host_, shared());
-            }};
+    std::vector<uint32_t> peers;
+    for (uint32_t other = 0; other < workers_; ++other)
+        if (other != worker && (other / per_host_ == worker / per_host_ || other % per_host_ == worker % per_host_))
+            peers.push_back(other);
+    return {[&link, worker, peers, this] {
+        return std::make_unique<BehindHeaders<Rails>>(link, header(), peers, rows(worker)[0], per_host_, shared());
+    }};
 });
 
 // --- reduce-scatter
@@ -222,122 +250,93 @@ MDIST_WAY(ScatterBySegments, JobOfWorkers, {
             }};
 });
 
-/// What begins by halving. The tables are those of an earlier call.
-class HalvingJob : public JobOfWorkers {
-  public:
-    HalvingJob(const Task &task, const std::function<void(double)> &summed)
-        : JobOfWorkers(task, summed), tables_(workers_, std::vector<char>(kTable)) {}
-
-  protected:
-    Sequence::Begin halve(Link &link, uint32_t worker) {
-        return [&link, worker, this] {
-            return std::make_unique<HalvingSum>(link, header(), two_by_two(), scattered_rows(worker), tables_,
-                                                tables_[worker], shared());
-        };
-    }
-
-  private:
-    const HalvingSum::Tables tables_;
-};
-
-MDIST_WAY(ScatterByHalving, HalvingJob, { return {halve(link, worker)}; });
-
-// --- not in the library yet
-
-/// The second half of an all-reduce by halving: each worker has one part of the result, and in the end all have all. In
-/// each round a worker and the one that differs from it in one bit give each other what they have.
-class Doubling final : public Schedule {
-  public:
-    /// For a power of two of workers, each of which has `bytes`.
-    Doubling(Link &link, uint64_t tag, void *memory, std::size_t bytes)
-        : link_(link), tag_(tag), memory_(memory), bytes_(bytes), bit_(link.parties() / 2) {
-        exchange();
-    }
-    bool advance() override {
-        for (link_.progress(); pending_.done(); link_.progress()) {
-            bytes_ *= 2;
-            bit_ /= 2;
-            if (bit_ == 0) return true;
-            exchange();
-        }
-        return false;
-    }
-
-  private:
-    void exchange() {
-        link_.receive(link_.self() ^ bit_, tag_ + bit_, memory_, bytes_, pending_);
-        link_.send(link_.self() ^ bit_, tag_ + bit_, memory_, bytes_, pending_);
-    }
-
-    Link &link_;
-    const uint64_t tag_;
-    void *const memory_;
-    std::size_t bytes_;
-    uint32_t bit_;
-    Pending pending_;
-};
-
-MDIST_WAY(SumByHalving, HalvingJob, {
-    return {halve(link, worker),
-            [&link, this] { return std::make_unique<Doubling>(link, kTag, memory_.begin(), own_bytes()); }};
+MDIST_WAY(ScatterAlongTree, JobOfWorkers, {
+    return {tell(link, worker, kTable), [&link, worker, this] {
+                return std::make_unique<TreeSum>(link, header(), plan(), scattered_rows(worker), shared());
+            }};
 });
+
+MDIST_WAY(ScatterWithHeaders, RelayedJob, { return {tell(link, worker, kTable + bytes_)}; });
 
 // --- barrier
 
-MDIST_WAY(MeetDirectly, JobOfWorkers,
-          { return {[&link, this] { return std::make_unique<SmallExchange>(link, header(), nullptr); }}; });
-
-MDIST_WAY(MeetByRelays, JobOfWorkers, {
-    return {[&link, worker, this] {
-        return std::make_unique<RelayedExchange>(link, header(), two_by_two(), SmallExchange::Bytes(),
-                                                 RelayedExchange::kNobody, scratch(worker));
-    }};
-});
+MDIST_WAY(MeetDirectly, JobOfWorkers, { return {tell_directly(link, worker, 0)}; });
+MDIST_WAY(MeetByRelays, JobOfWorkers, { return {tell_by_relays(link, worker, 0, kNobody)}; });
 
 // --- broadcast by worker 0
 
-MDIST_WAY(GiveDirectly, JobOfWorkers, {
-    return {[&link, worker, this] {
-        OperationHeader mine = header();
-        mine.payload_bytes = worker == 0 ? static_cast<uint32_t>(bytes_) : 0;
-        return std::make_unique<SmallExchange>(link, mine, memory_.begin());
-    }};
-});
-
-MDIST_WAY(GiveWithHeaders, RelayedJob, {
-    return {[&link, worker, this] {
-        const SmallExchange::Bytes own = {memory_.begin(), worker == 0 ? bytes_ : 0};
-        return std::make_unique<RelayedExchange>(link, header(), two_by_two(), own, 0, scratch(worker));
-    }};
-});
+MDIST_WAY(GiveDirectly, JobOfWorkers, { return {tell_directly(link, worker, bytes_, 0)}; });
+MDIST_WAY(GiveByRelays, RelayedJob, { return {tell_by_relays(link, worker, bytes_, 0)}; });
 
 MDIST_WAY(GiveInChunks, JobOfWorkers, {
     return {
-        tell(link, worker, 0), [&link, this] {
+        tell(link, worker, 0, kNobody), [&link, this] {
             return std::make_unique<Broadcast>(link, kTag, 0, std::vector<Broadcast::Range>{{memory_.begin(), bytes_}});
         }};
 });
 
 // --- all-gather
 
-MDIST_WAY(GatherByRelays, RelayedJob, {
-    return {[&link, worker, this] {
-        return std::make_unique<RelayedExchange>(link, header(), two_by_two(),
-                                                 SmallExchange::Bytes{memory_.begin(), own_bytes()},
-                                                 RelayedExchange::kEveryone, scratch(worker));
-    }};
+MDIST_WAY(GatherByRelays, RelayedJob, { return {tell_by_relays(link, worker, own_bytes())}; });
+
+/// What a worker has for all follows its header, or its table.
+class GatherJob : public JobOfWorkers {
+  public:
+    using JobOfWorkers::JobOfWorkers;
+
+  protected:
+    Sequence::Begin give_directly(Link &link, uint32_t worker) {
+        return [&link, worker, this] {
+            std::vector<Transfer::Outgoing> sends;
+            std::vector<Transfer::Incoming> receives;
+            for (uint32_t i = 1; i < workers_; ++i) {
+                sends.push_back({(worker + i) % workers_, memory_.begin(), own_bytes()});
+                receives.push_back({(worker + workers_ - i) % workers_, memory_.begin(), own_bytes()});
+            }
+            return std::make_unique<Transfer>(link, kTag, sends, receives);
+        };
+    }
+};
+
+MDIST_WAY(GatherAfterTables, GatherJob, {
+    return {tell_by_relays(link, worker, kTable), give_directly(link, worker)};
 });
 
+/// The receives wait for the tables, the sends do not.
+class GatherAtOnce final : public Schedule {
+  public:
+    GatherAtOnce(Link &link, const OperationHeader &mine, const Link::Message &table, char *memory, std::size_t bytes)
+        : link_(link), memory_(memory), bytes_(bytes), agreement_(link, mine, table) {
+        each_peer([&](uint32_t peer) { link_.send(peer, kTag, memory_, bytes_, sent_); });
+    }
+    bool advance() override {
+        if (!transfer_ && !agreement_.advance()) return false;
+        if (!transfer_) {
+            std::vector<Transfer::Incoming> receives;
+            each_peer([&](uint32_t peer) { receives.push_back({peer, memory_, bytes_}); });
+            transfer_.emplace(link_, kTag, std::vector<Transfer::Outgoing>(), receives, &sent_);
+        }
+        return transfer_->advance();
+    }
+
+  private:
+    template <class Use>
+    void each_peer(Use use) {
+        for (uint32_t i = 1; i < link_.parties(); ++i) use((link_.self() + i) % link_.parties());
+    }
+    Link &link_;
+    char *const memory_;
+    const std::size_t bytes_;
+    DirectAgreement agreement_;
+    Pending sent_;
+    std::optional<Transfer> transfer_;
+};
+
 MDIST_WAY(GatherDirectly, JobOfWorkers, {
-    return {tell(link, worker, kTable), [&link, worker, this] {
-                std::vector<Transfer::Outgoing> sends;
-                std::vector<Transfer::Incoming> receives;
-                for (uint32_t i = 1; i < workers_; ++i) {
-                    sends.push_back({(worker + i) % workers_, memory_.begin(), own_bytes()});
-                    receives.push_back({(worker + workers_ - i) % workers_, memory_.begin(), own_bytes()});
-                }
-                return std::make_unique<Transfer>(link, kTag, sends, receives);
-            }};
+    return {[&link, this] {
+        return std::make_unique<GatherAtOnce>(link, header(), Link::Message{memory_.begin(), kTable}, memory_.begin(),
+                                              own_bytes());
+    }};
 });
 
 #undef MDIST_WAY
@@ -358,41 +357,41 @@ bool direct(const Task &task) {
 bool by_hosts(const Task &task) {
     return task.layout.per_host > 1 && task.layout.hosts <= kMostDirect;
 }
-bool halves(const Task &task) {
-    return std::has_single_bit(task.layout.workers()) && task.layout.per_host == 1;
-}
 bool in_one_message(const Task &task) {
-    return task.bytes <= RelayedExchange::most_of_one(task.layout.workers());
+    return task.bytes <= RelayedAgreement::most_of_one(task.layout.workers());
 }
 bool in_one_message_each(const Task &task) {
-    return task.bytes / task.layout.workers() <= RelayedExchange::most(task.layout.workers());
+    return task.bytes / task.layout.workers() <= RelayedAgreement::most(task.layout.workers());
 }
 bool in_one_payload(const Task &task) {
-    return direct(task) && task.bytes <= SmallExchange::kPayloadLimit;
+    return direct(task) && task.bytes <= CallAgreement::kPayloadLimit;
 }
 /// A worker gives all that it has in each round.
 bool few(const Task &task) {
     return task.bytes <= 1 << 20;
 }
-bool few_directly(const Task &task) {
-    return few(task) && task.layout.hosts <= kMostDirect;
+/// All workers give all that they have to all.
+bool few_each(const Task &task) {
+    return task.bytes + kTable <= (task.layout.workers() <= sizes::kMostDirect && task.layout.per_host == 1
+                                       ? CallAgreement::kPayloadLimit
+                                       : RelayedAgreement::most(task.layout.workers()));
 }
 
 constexpr Way kWays[] = {
-    {"all-reduce", "two by two", few, make<SumTwoByTwo>},
-    {"all-reduce", "all at once", few_directly, make<SumAtOnce>},
+    {"all-reduce", "along the tree", few, make<SumAlongTree>},
     {"all-reduce", "by segments", direct, make<SumBySegments>},
     {"all-reduce", "along rails", by_hosts, make<SumAlongRails>},
-    {"all-reduce", "by halving (new)", halves, make<SumByHalving>},
     {"reduce-scatter", "by segments", direct, make<ScatterBySegments>},
-    {"reduce-scatter", "by halving", halves, make<ScatterByHalving>},
+    {"reduce-scatter", "along the tree", few, make<ScatterAlongTree>},
+    {"reduce-scatter", "with the headers", few_each, make<ScatterWithHeaders>},
     {"barrier", "directly", direct, make<MeetDirectly>},
     {"barrier", "by relays", always, make<MeetByRelays>},
     {"broadcast", "directly", in_one_payload, make<GiveDirectly>},
-    {"broadcast", "with the headers", in_one_message, make<GiveWithHeaders>},
+    {"broadcast", "by relays", in_one_message, make<GiveByRelays>},
     {"broadcast", "in chunks", direct, make<GiveInChunks>},
     {"all-gather", "by relays", in_one_message_each, make<GatherByRelays>},
-    {"all-gather", "directly", direct, make<GatherDirectly>},
+    {"all-gather", "behind the headers", direct, make<GatherDirectly>},
+    {"all-gather", "after the tables", direct, make<GatherAfterTables>},
 };
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/schedules/relayed_exchange.h"
+#include "comm/schedules/relayed_agreement.h"
 
 #include "comm/call/bad_message.h"
 #include "util/round_up.h"
@@ -11,8 +11,8 @@
 
 namespace mdist {
 
-RelayedExchange::RelayedExchange(Link &link, const OperationHeader &mine, const JoinPlan &plan,
-                                 const SmallExchange::Bytes &payload, uint32_t giver, Scratch &scratch)
+RelayedAgreement::RelayedAgreement(Link &link, const OperationHeader &mine, const JoinPlan &plan,
+                                   const Link::Message &payload, uint32_t giver, Scratch &scratch)
     : JoinRounds(link, mine, plan),
       giver_(giver),
       payloads_(link.parties()),
@@ -28,14 +28,14 @@ RelayedExchange::RelayedExchange(Link &link, const OperationHeader &mine, const 
 }
 
 /// The largest message of the workers from `begin` to `end` - 1.
-std::size_t RelayedExchange::most_bytes(uint32_t begin, uint32_t end) const {
+std::size_t RelayedAgreement::most_bytes(uint32_t begin, uint32_t end) const {
     const uint32_t all = link().parties();
     const std::size_t lengths = (end - begin) * sizeof(Length);
     if (giver_ == kEveryone) return lengths + (end - begin) * most(all);
     return lengths + (begin <= giver_ && giver_ < end ? most_of_one(all) : 0);
 }
 
-char *RelayedExchange::room(uint32_t round, uint32_t index, uint64_t bytes) {
+char *RelayedAgreement::room(uint32_t round, uint32_t index, uint64_t bytes) {
     const uint32_t block = other_block(round, index);
     const uint32_t begin = plan().begin(round, block), end = plan().end(round, block);
     const uint64_t least = (end - begin) * sizeof(Length), most = most_bytes(begin, end);
@@ -49,7 +49,7 @@ char *RelayedExchange::room(uint32_t round, uint32_t index, uint64_t bytes) {
 
 /// Where a message of another block is received. Mates' messages come together, so it is not known yet how long those
 /// in front are. What mates get at last has this worker's own, too.
-char *RelayedExchange::place(uint32_t round, uint32_t index) const {
+char *RelayedAgreement::place(uint32_t round, uint32_t index) const {
     const uint32_t block = other_block(round, index), own = own_block(round);
     if (block == own) return memory_;
     if (block < own) return begin_ - come_[number(round, index)];
@@ -57,7 +57,7 @@ char *RelayedExchange::place(uint32_t round, uint32_t index) const {
 }
 
 /// Puts the messages that have come beside the own one.
-void RelayedExchange::join(uint32_t round) {
+void RelayedAgreement::join(uint32_t round) {
     char *begin = begin_, *end = end_;
     for (uint32_t i = 0; i < part(round).from.count; ++i) {
         const uint32_t block = other_block(round, i), own = own_block(round);
@@ -76,7 +76,7 @@ void RelayedExchange::join(uint32_t round) {
 }
 
 /// Finds the payloads in another block's message.
-void RelayedExchange::read(uint32_t round, uint32_t index, const char *from) {
+void RelayedAgreement::read(uint32_t round, uint32_t index, const char *from) {
     const uint32_t block = other_block(round, index), worker_behind = plan().end(round, block);
     const char *at = from, *const end = from + come_[number(round, index)];
     for (uint32_t worker = plan().begin(round, block); worker < worker_behind; ++worker) {

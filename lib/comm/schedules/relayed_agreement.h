@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RelayedExchange: every worker gives every other its operation header and a small payload, as in a SmallExchange, but
-// by relays: blocks of workers join (join_rounds.h). So it takes log2(n) trips of one message, where a
-// SmallExchange takes one trip of n - 1. The bytes are as many.
+// RelayedAgreement: every worker gives every other its operation header and a small payload by relays: blocks of
+// workers join (join_rounds.h). The bytes are as many as in a DirectAgreement.
 //
 // A message holds the payloads of a block of workers, one after another: the length of each, then its bytes, filled up
 // to a multiple of 8. So what two blocks have together is their messages, end to end. A block's message is received
@@ -10,7 +9,6 @@
 
 #include "comm/schedules/join_rounds.h"
 #include "comm/schedules/scratch.h"
-#include "comm/schedules/small_exchange.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -19,7 +17,7 @@
 
 namespace mdist {
 
-class RelayedExchange final : public JoinRounds {
+class RelayedAgreement final : public JoinRounds {
     using Length = uint64_t;
 
   public:
@@ -40,15 +38,13 @@ class RelayedExchange final : public JoinRounds {
     }
     static constexpr uint32_t kEveryone = UINT32_MAX, kNobody = UINT32_MAX - 1;
 
-    /// `plan` joins two by two. `payload` has at most most() bytes, which may differ between workers. If all know that
+    /// `payload` has at most most() bytes, which may differ between workers. If all know that
     /// only one of them has any, or nobody, `giver` names it, and it has most_of_one() at most. The payload must
     /// outlive this. What the others give lies in `scratch`.
-    RelayedExchange(Link &link, const OperationHeader &mine, const JoinPlan &plan, const SmallExchange::Bytes &payload,
-                    uint32_t giver, Scratch &scratch);
+    RelayedAgreement(Link &link, const OperationHeader &mine, const JoinPlan &plan, const Link::Message &payload,
+                     uint32_t giver, Scratch &scratch);
 
-    /// A worker's payload, when done. For this worker, it is the payload given to the constructor.
-    const void *payload(uint32_t worker) const { return payloads_[worker].data; }
-    std::size_t payload_bytes(uint32_t worker) const { return payloads_[worker].bytes; }
+    Link::Message payload(uint32_t worker) const override { return payloads_[worker]; }
 
   private:
     Message message(uint32_t, uint32_t) const override { return {begin_, static_cast<std::size_t>(end_ - begin_)}; }
@@ -59,10 +55,10 @@ class RelayedExchange final : public JoinRounds {
     void read(uint32_t round, uint32_t index, const char *from);
 
     const uint32_t giver_;
-    std::vector<SmallExchange::Bytes> payloads_; // by worker
-    std::vector<std::size_t> come_;              // by number: the bytes of another block's message
-    char *memory_;                               // has room for the message of all workers
-    char *begin_, *end_;                         // the own block's message
+    std::vector<Link::Message> payloads_; // by worker
+    std::vector<std::size_t> come_;       // by number: the bytes of another block's message
+    char *memory_;                        // has room for the message of all workers
+    char *begin_, *end_;                  // the own block's message
 };
 
 } // namespace mdist
