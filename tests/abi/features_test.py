@@ -59,7 +59,7 @@ def anchors_of(page):
     return found
 
 
-pages = [page for folder in ('docs', 'examples', 'tests') for page in (root / folder).rglob('*.md')]
+pages = [page for folder in ('docs', 'examples', 'lib', 'tests') for page in (root / folder).rglob('*.md')]
 for page in [*root.glob('*.md'), *pages]:
     for target, anchor in re.findall(r'\]\(([^)#:]*)(?:#([^):]*))?\)', prose_of(page)):
         place = page.parent / target if target else page

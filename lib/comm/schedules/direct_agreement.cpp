@@ -22,7 +22,7 @@ DirectAgreement::DirectAgreement(Link &link, const OperationHeader &mine, const 
     peers_.reserve(link.parties()); // must not grow: the link points into it
     for (uint32_t i = 1; i < link.parties(); ++i) {
         const uint32_t worker = (link.self() + i) % link.parties();
-        if (peers.empty() || std::find(peers.begin(), peers.end(), worker) != peers.end()) peers_.push_back({worker});
+        if (peers.empty() || std::binary_search(peers.begin(), peers.end(), worker)) peers_.push_back({worker});
     }
     for (Peer &peer : peers_) {
         send_headed(link_, peer.worker, mine_, own_.data, pending_);
@@ -55,7 +55,10 @@ bool DirectAgreement::accept(Peer &peer) {
     return peer.message.take_payload(link_, peer.payload.get(), pending_);
 }
 
+/// The peer; nullptr for this worker, and for those that are no peers.
 const DirectAgreement::Peer *DirectAgreement::find(uint32_t worker) const {
+    const uint32_t distance = (worker + link_.parties() - link_.self()) % link_.parties();
+    if (hears_all()) return distance != 0 ? &peers_[distance - 1] : nullptr;
     const auto found =
         std::find_if(peers_.begin(), peers_.end(), [&](const Peer &peer) { return peer.worker == worker; });
     return found != peers_.end() ? &*found : nullptr;

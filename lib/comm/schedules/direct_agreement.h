@@ -17,8 +17,8 @@ namespace mdist {
 class DirectAgreement final : public CallAgreement {
   public:
     /// `payload` is the same for all peers, and must outlive this. The payload bytes of `mine` are ignored. Nothing
-    /// else may be under way on the link. `peers` are the workers that this one exchanges headers with; empty: all.
-    /// Then whoever finishes the operation must have heard of the others through these.
+    /// else may be under way on the link. `peers` are the workers that this one exchanges headers with, in ascending
+    /// order; empty: all. Then whoever finishes the operation must have heard of the others through these.
     DirectAgreement(Link &link, const OperationHeader &mine, const Link::Message &payload,
                     const std::vector<uint32_t> &peers = {});
 

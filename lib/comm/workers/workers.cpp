@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/workers/workers.h"
 
+#include "comm/workers/sizes.h"
+
 #include <utility>
 
 namespace mdist {
@@ -28,6 +30,10 @@ Workers::Workers(const Workers &job, WorkerLinks links, GroupLayout layout)
 
 Workers::~Workers() {
     leave();
+}
+
+bool Workers::meets_directly() const {
+    return (count() <= sizes::kMostDirect && per_host() == 1) || all_share() || layout_;
 }
 
 uint64_t Workers::enter() {

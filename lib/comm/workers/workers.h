@@ -22,7 +22,6 @@
 #include "comm/schedules/join_plan.h"
 #include "comm/schedules/scratch.h"
 #include "comm/shm/group.h"
-#include "comm/workers/sizes.h"
 #include "comm/workers/thread.h"
 #include "device/memory_source.h"
 #include "membership/membership.h"
@@ -116,7 +115,7 @@ class Workers {
     const JoinPlan &join_plan() const { return join_plan_; }
     /// Whether all workers agree directly, or by relays (schedules/call_agreement.h). In a group of replicas no worker
     /// announces its operations, so whoever hears of a worker only through others could not say that it is late.
-    bool meets_directly() const { return (count() <= sizes::kMostDirect && per_host() == 1) || all_share() || layout_; }
+    bool meets_directly() const;
     const std::string &links() const { return links_.chosen; }
     /// How long an operation may take at most.
     uint64_t call_timeout() const { return links_.call_timeout_ns; }

@@ -279,27 +279,16 @@ MDIST_WAY(GiveInChunks, JobOfWorkers, {
 
 MDIST_WAY(GatherByRelays, RelayedJob, { return {tell_by_relays(link, worker, own_bytes())}; });
 
-/// What a worker has for all follows its header, or its table.
-class GatherJob : public JobOfWorkers {
-  public:
-    using JobOfWorkers::JobOfWorkers;
-
-  protected:
-    Sequence::Begin give_directly(Link &link, uint32_t worker) {
-        return [&link, worker, this] {
-            std::vector<Transfer::Outgoing> sends;
-            std::vector<Transfer::Incoming> receives;
-            for (uint32_t i = 1; i < workers_; ++i) {
-                sends.push_back({(worker + i) % workers_, memory_.begin(), own_bytes()});
-                receives.push_back({(worker + workers_ - i) % workers_, memory_.begin(), own_bytes()});
-            }
-            return std::make_unique<Transfer>(link, kTag, sends, receives);
-        };
-    }
-};
-
-MDIST_WAY(GatherAfterTables, GatherJob, {
-    return {tell_by_relays(link, worker, kTable), give_directly(link, worker)};
+MDIST_WAY(GatherAfterTables, JobOfWorkers, {
+    return {tell_by_relays(link, worker, kTable), [&link, worker, this] {
+                std::vector<Transfer::Outgoing> sends;
+                std::vector<Transfer::Incoming> receives;
+                for (uint32_t i = 1; i < workers_; ++i) {
+                    sends.push_back({(worker + i) % workers_, memory_.begin(), own_bytes()});
+                    receives.push_back({(worker + workers_ - i) % workers_, memory_.begin(), own_bytes()});
+                }
+                return std::make_unique<Transfer>(link, kTag, sends, receives);
+            }};
 });
 
 /// The receives wait for the tables, the sends do not.
