@@ -73,7 +73,7 @@ void check_that_each_was_taken(const Taken &taken) {
                                  "mdist_all_to_all", "mdist_all_to_all_parts"})
         if (taken.count(text(function, ", parts")) == 0) fail_msg("%s never went in parts", function);
     for (const char *function : {"mdist_all_reduce", "mdist_reduce_to_root"})
-        for (const char *way : {"sum along the tree", "sum by segments"})
+        for (const char *way : {"sum along the tree", "sum by splitting"})
             if (taken.count(text(function, ", ", way)) == 0) fail_msg("%s never went as a %s", function, way);
 }
 

@@ -57,7 +57,7 @@ class Collectives(unittest.TestCase):
             self.assertEqual(launch(hosts, per_worker, SUMS), alone * workers, hosts)
 
     def test_sums_of_workers_with_different_numbers_of_replicas_do_too(self):
-        # Along rails, on hosts with different numbers of workers, and on one worker each.
+        # Split among mates first, on hosts with different numbers of workers, and on one worker each.
         for hosts, counts in (("host1:2,host2:2", "2 1 1 3"), ("host1:2,host2:1", "1 4 2"),
                               ("host1:1,host2:1,host3:1", "3 3 1"), ("host1:2,host2:2", "1 1 1 2")):
             own = f'set -- {counts}; shift "$MDIST_RANK"; MDIST_UNEVEN_REPLICAS=1 MDIST_DEVICES="cpu*$1" exec "$0"'

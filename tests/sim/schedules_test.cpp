@@ -20,7 +20,7 @@ using namespace mdist;
 enum class Fault : uint32_t { kNone, kKill, kStop, kOtherCall };
 
 /// How an operation begins: its workers agree directly or by relays, and then sum; or they sum right behind the
-/// headers, to all or to the peers along rails; or they do both along the tree.
+/// headers, to all or to the peers in their plan; or they do both along the tree.
 enum class Begin : uint32_t { kDirectly, kByRelays, kBehindHeaders, kBehindPeersHeaders, kTree };
 
 /// How workers perform the operation.
@@ -30,14 +30,20 @@ struct Way {
     bool ends_by_relays;
     uint32_t root;
     uint64_t chunk_elements;
+    std::vector<uint32_t> groups; // of hosts, when they split a sum
 };
 
-/// One party's part in an operation, as workers perform it. It agrees and all-reduces each type (along rails if hosts
-/// have several workers), broadcasts the outputs of one worker (which changes nothing), and agrees again.
+/// One party's part in an operation, as workers perform it. It agrees and all-reduces each type, broadcasts the outputs
+/// of one worker (which changes nothing), and agrees again.
 class Part final : public Schedule {
   public:
     Part(Link &link, const ReduceJob &job, const Way &way, const Call &call)
-        : link_(link), job_(job), way_(way), call_(call), plan_(job.spans(), way.per_host) {
+        : link_(link),
+          job_(job),
+          way_(way),
+          call_(call),
+          plan_(job.spans(), way.per_host),
+          split_(job.spans(), way.per_host, way.groups) {
         for (const int32_t dtype : dtypes_of(job.call(0))) {
             rows_.emplace_back(job.calls(link.self()), dtype, job.cut(), link.self());
             if (rows_.back().elements() == 0) rows_.pop_back();
@@ -89,7 +95,7 @@ class Part final : public Schedule {
     }
 
     std::unique_ptr<Schedule> sum(const OperationHeader &header, const ReduceRow &row, Headers headers) {
-        return make_all_reduce(link_, header, row, way_.per_host, scratch_, way_.chunk_elements, headers);
+        return make_split_sum(link_, header, row, split_, plan_, scratch_, way_.chunk_elements, headers);
     }
 
     void broadcast(const OperationHeader &header) {
@@ -106,6 +112,7 @@ class Part final : public Schedule {
     const Way way_;
     const Call &call_;
     const JoinPlan plan_;
+    const SplitPlan split_;
     const uint64_t payload_ = 17;
     std::vector<ReduceRow> rows_; // by dtype; only those with elements
     uint64_t step_ = 0;
@@ -134,6 +141,7 @@ class Run {
           outcomes_(parties_) {
         way_.root = static_cast<uint32_t>(random_() % parties_);
         others_way_.per_host = way_.per_host;
+        for (Way *const way : {&way_, &others_way_}) way->groups = random_groups(random_, parties_ / way_.per_host);
         if (random_() % 2 == 0) { // otherwise a barrier
             other_ = job_.call(0);
             other_.op = op_ == reduce::Op::kSum ? MDIST_MAX : MDIST_SUM;
@@ -178,7 +186,7 @@ class Run {
     Way random_way() {
         const auto per_host = static_cast<uint32_t>(1 + random_() % 3);
         const auto begin = static_cast<Begin>(random_() % 5);
-        return {per_host, begin, random_() % 2 == 0, 0, 1 + random_() % 60};
+        return {per_host, begin, random_() % 2 == 0, 0, 1 + random_() % 60, {}};
     }
 
     void strike() {

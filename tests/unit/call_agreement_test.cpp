@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers that call different things, each camp in an agreement of its own kind: somebody is told, and nobody gets
 // through. And what follows the headers of an agreement stays where it is until that is done.
-#include "inproc.h"
 #include "comm/schedules/relayed_agreement.h"
 #include "comm/schedules/tree_sum.h"
+#include "inproc.h"
 #include "subject.h"
 
 #include <cstring>
@@ -16,16 +16,18 @@ namespace {
 using namespace mdist;
 
 /// The kinds of agreement, with what an operation has right behind it.
-enum class Kind { kTree, kRelays, kDirect, kSegments, kRails };
-constexpr Kind kKinds[] = {Kind::kTree, Kind::kRelays, Kind::kDirect, Kind::kSegments, Kind::kRails};
-constexpr const char *kNames[] = {"a tree sum", "relays", "directly", "directly, before segments", "before rails"};
+enum class Kind { kTree, kRelays, kDirect, kSplit, kSplitByHosts };
+constexpr Kind kKinds[] = {Kind::kTree, Kind::kRelays, Kind::kDirect, Kind::kSplit, Kind::kSplitByHosts};
+constexpr const char *kNames[] = {"a tree sum", "relays", "directly", "to split a sum", "to split a sum by hosts"};
 
 struct Layout {
     uint32_t workers;
     uint32_t per_host;
     bool by_hosts; // whether one worker of each host speaks for its mates, where they join
 
-    bool takes(Kind kind) const { return kind != Kind::kRails || (by_hosts && per_host > 1 && per_host < workers); }
+    bool takes(Kind kind) const {
+        return kind != Kind::kSplitByHosts || (by_hosts && per_host > 1 && per_host < workers);
+    }
     bool joins_by_hosts(Kind kind) const {
         return (kind == Kind::kTree || kind == Kind::kRelays) && by_hosts && per_host > 1 && per_host < workers;
     }
@@ -35,9 +37,10 @@ struct Layout {
 class Parties {
   public:
     Parties(Random &random, const Layout &layout)
-        : layout_(layout),
-          job_(random, Spans::even(layout.workers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 1 + random() % 2000}}, false),
+        : job_(random, Spans::even(layout.workers, 1), reduce::Op::kSum, {{MDIST_FLOAT32, 1 + random() % 2000}}, false),
           plan_(job_.spans(), layout.per_host, layout.by_hosts),
+          flat_split_(random_plan(random, job_.spans(), 1)),
+          split_(random_plan(random, job_.spans(), layout.per_host)),
           scratch_(layout.workers),
           links_(make_inproc_links(layout.workers)) {
         for (uint32_t worker = 0; worker < layout.workers; ++worker)
@@ -60,17 +63,17 @@ class Parties {
                                                           scratch);
             case Kind::kDirect:
                 return std::make_unique<DirectAgreement>(link, header, payload);
-            case Kind::kSegments:
-                return make_all_reduce(link, header, row, 1, scratch, 0, Headers::kToAll);
+            case Kind::kSplit:
+                return make_split_sum(link, header, row, flat_split_, plan_, scratch, 0, Headers::kToAll);
             default:
-                return make_all_reduce(link, header, row, layout_.per_host, scratch, 0, Headers::kToPeers);
+                return make_split_sum(link, header, row, split_, plan_, scratch, 0, Headers::kToPeers);
         }
     }
 
   private:
-    const Layout layout_;
     const ReduceJob job_;
     const JoinPlan plan_;
+    const SplitPlan flat_split_, split_;
     std::vector<std::vector<ReduceRow>> rows_;
     std::vector<unsigned char> payload_;
     std::vector<Scratch> scratch_;
@@ -118,6 +121,16 @@ std::vector<bool> random_split(Random &random, uint32_t workers) {
     return others;
 }
 
+/// Each block of workers that joins with others, alone against all others.
+void check_blocks(Random &random, const Layout &layout, const Kind (&kinds)[2]) {
+    for (uint32_t size = layout.by_hosts ? layout.per_host : 1; size < layout.workers; size *= 2)
+        for (uint32_t begin = 0; begin < layout.workers; begin += size) {
+            std::vector<bool> others(layout.workers);
+            for (uint32_t i = begin; i < std::min(begin + size, layout.workers); ++i) others[i] = true;
+            check(random, layout, kinds, others);
+        }
+}
+
 /// Any worker alone against the others, and splits of any kind: all of them among few workers.
 void check_splits(Random &random, const Layout &layout, const Kind (&kinds)[2]) {
     if (layout.workers <= tiered(4, 6)) {
@@ -128,6 +141,7 @@ void check_splits(Random &random, const Layout &layout, const Kind (&kinds)[2]) 
         }
         return;
     }
+    check_blocks(random, layout, kinds);
     const auto first = static_cast<uint32_t>(random() % layout.workers);
     for (uint32_t i = 0; i < tiered(2, layout.workers); ++i) {
         std::vector<bool> others(layout.workers);
@@ -170,16 +184,16 @@ std::vector<unsigned char> outputs_of(const ReduceJob &job, uint32_t worker) {
 
 /// Sums of one row behind headers, with a look at what each worker has received and written when it has heard its
 /// peers.
-template <class Sum>
 class Watched {
   public:
     Watched(Random &random, uint32_t workers, uint32_t per_host, bool to_peers)
         : random_(random),
-          per_host_(per_host),
           to_peers_(to_peers),
           job_(random, random_spans(random, workers, 3), random_op(random),
                {{MDIST_INT32, 64 * workers + random() % 3000}, {MDIST_INT32, random() % 100}}, random() % 2 == 0),
-          chunk_elements_(random() % 4 == 0 ? 0 : 1 + random() % 300),
+          plan_(random_plan(random, job_.spans(), per_host)),
+          joins_(job_.spans(), per_host),
+          slice_(random() % 4 == 0 ? 0 : 1 + random() % 300),
           scratch_(workers) {
         for (auto &link : make_inproc_links(workers)) links_.push_back(std::make_unique<CountingLink>(std::move(link)));
         for (uint32_t worker = 0; worker < workers; ++worker) {
@@ -191,17 +205,10 @@ class Watched {
         Call call = job_.call(0);
         if (other) call.op = call.op == MDIST_SUM ? MDIST_MAX : MDIST_SUM;
         const OperationHeader header = OperationHeader::of(call, 7, 0);
-        std::vector<uint32_t> peers; // all
-        if (to_peers_) peers = rail_peers(party, workers(), per_host_);
-        std::unique_ptr<BehindHeaders<Sum>> made;
-        if constexpr (std::is_same_v<Sum, Rails>)
-            made = std::make_unique<BehindHeaders<Sum>>(link(party), header, peers, *rows_[party], scratch_[party],
-                                                        chunk_elements_, per_host_);
-        else
-            made = std::make_unique<BehindHeaders<Sum>>(link(party), header, peers, *rows_[party], scratch_[party],
-                                                        chunk_elements_);
-        // There is a part for each worker, so each has sent partials.
-        assert_true(link(party).sends() > (peers.empty() ? workers() - 1 : peers.size()));
+        const std::vector<uint32_t> peers = plan_.peers(party, joins_);
+        auto made = std::make_unique<BehindHeaders>(link(party), header, to_peers_ ? peers : std::vector<uint32_t>(),
+                                                    *rows_[party], plan_, scratch_[party], slice_);
+        sent_behind_ += link(party).sends_behind();
         check_untouched(party);
         made->when_agreed = [this, party] { check_untouched(party); };
         return made;
@@ -219,6 +226,7 @@ class Watched {
             assert_true(job_.right(worker));
             assert_true(link(worker).receives_behind() != 0);
         }
+        assert_true(sent_behind_ != 0);
     }
     void some_disagree() {
         const std::vector<bool> others = random_split(random_, workers());
@@ -237,10 +245,12 @@ class Watched {
 
   private:
     Random &random_;
-    const uint32_t per_host_;
     const bool to_peers_;
     const ReduceJob job_;
-    const uint64_t chunk_elements_;
+    const SplitPlan plan_;
+    const JoinPlan joins_;
+    const uint64_t slice_;
+    uint64_t sent_behind_ = 0; // before anybody was heard
     std::vector<Scratch> scratch_;
     std::vector<std::unique_ptr<ReduceRow>> rows_;
     std::vector<std::vector<unsigned char>> before_;
@@ -253,9 +263,9 @@ void what_follows_headers_waits_until_all_have_come(void **) {
         const auto hosts = static_cast<uint32_t>(2 + random() % 3), per_host = static_cast<uint32_t>(2 + random() % 3);
         const bool to_peers = random() % 2 == 0;
         if (seed % 2 == 0)
-            Watched<AllReduce>(random, static_cast<uint32_t>(2 + random() % 7), 1, false).all_agree();
+            Watched(random, static_cast<uint32_t>(2 + random() % 7), 1, to_peers).all_agree();
         else
-            Watched<Rails>(random, hosts * per_host, per_host, to_peers).all_agree();
+            Watched(random, hosts * per_host, per_host, to_peers).all_agree();
     }
 }
 
@@ -265,21 +275,24 @@ void what_follows_headers_is_left_alone_where_workers_disagree(void **) {
         const auto hosts = static_cast<uint32_t>(2 + random() % 3), per_host = static_cast<uint32_t>(2 + random() % 3);
         const bool to_peers = random() % 2 == 0;
         if (seed % 2 == 0)
-            Watched<AllReduce>(random, static_cast<uint32_t>(2 + random() % 7), 1, false).some_disagree();
+            Watched(random, static_cast<uint32_t>(2 + random() % 7), 1, to_peers).some_disagree();
         else
-            Watched<Rails>(random, hosts * per_host, per_host, to_peers).some_disagree();
+            Watched(random, hosts * per_host, per_host, to_peers).some_disagree();
     }
 }
 
 /// One of the workers gives its header late: until then, the others have sent, and nobody goes on.
 void who_has_come_is_known_of_peers(void **) {
     constexpr uint32_t kWorkers = 6, kPerHost = 2, kLate = 5;
+    const Spans spans = Spans::even(kWorkers, 1);
+    const SplitPlan plan(spans, kPerHost, {3});
+    const JoinPlan joins(spans, kPerHost);
     const Links links = make_inproc_links(kWorkers);
     const OperationHeader header = OperationHeader::of(Call(), 7, 0);
     std::vector<std::unique_ptr<DirectAgreement>> parts;
     for (uint32_t party = 0; party < kLate; ++party)
-        parts.push_back(std::make_unique<DirectAgreement>(*links[party], header, Link::Message(),
-                                                          rail_peers(party, kWorkers, kPerHost)));
+        parts.push_back(
+            std::make_unique<DirectAgreement>(*links[party], header, Link::Message(), plan.peers(party, joins)));
     for (int i = 0; i < 3; ++i)
         for (uint32_t party = 0; party < kLate; ++party) {
             const bool meets_late = party / kPerHost == kLate / kPerHost || party % kPerHost == kLate % kPerHost;
@@ -287,7 +300,7 @@ void who_has_come_is_known_of_peers(void **) {
             if (i > 1) assert_int_equal(done, !meets_late);
         }
     for (uint32_t party = 0; party < kLate; ++party) {
-        const std::vector<uint32_t> peers = rail_peers(party, kWorkers, kPerHost);
+        const std::vector<uint32_t> peers = plan.peers(party, joins);
         assert_false(parts[party]->hears_all());
         for (uint32_t other = 0; other < kWorkers; ++other) {
             const bool is_peer = std::find(peers.begin(), peers.end(), other) != peers.end();

@@ -76,14 +76,15 @@ void check_schedules(uint64_t awake_ns) {
         const uint32_t per_host = seed % 2 == 0 ? kPerHost : 1;
         const ReduceJob job(random, random_spans(random, kWorkers, 3), reduce::Op::kSum,
                             {{MDIST_FLOAT32, 1 + random() % 50'000}}, true);
+        const SplitPlan plan = random_plan(random, job.spans(), per_host);
         const Headers headers = random_headers(random);
         std::vector<Scratch> scratch(kWorkers);
         std::vector<std::unique_ptr<ReduceRow>> flats;
         for (uint32_t worker = 0; worker < kWorkers; ++worker)
             flats.push_back(std::make_unique<ReduceRow>(job.calls(worker), MDIST_FLOAT32, job.cut(), worker));
         const std::vector<Failure> failures = drive_in_threads(links, [&](uint32_t worker) {
-            return make_all_reduce(*links[worker], OperationHeader::of(job.call(0), seed + 1, 0), *flats[worker],
-                                   per_host, scratch[worker], 0, headers);
+            return make_split_sum(*links[worker], OperationHeader::of(job.call(0), seed + 1, 0), *flats[worker], plan,
+                                  JoinPlan(job.spans(), per_host), scratch[worker], 0, headers);
         });
         for (uint32_t worker = 0; worker < kWorkers; ++worker) {
             assert_string_equal(failures[worker].what(), "");

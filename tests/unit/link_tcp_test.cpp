@@ -62,7 +62,8 @@ void schedules_give_right_results_over_sockets_in_any_order_of_events(void **) {
         const ReduceJob job(random, random_spans(random, parties, 3), op, random_shapes(random, op, elements),
                             random() % 2 == 0);
         const Links links = make_links(parties, seed % 2 == 0 ? Sockets::kUnix : Sockets::kLoopback, 0, seed % 3 == 0);
-        reduce_all(random, job, links, 1 + random() % elements, 1, random_headers(random));
+        reduce_all(random, job, links, 1 + random() % elements, random_plan(random, job.spans(), 1),
+                   random_headers(random));
         for (uint32_t worker = 0; worker < parties; ++worker)
             if (!job.right(worker)) fail_msg("seed %u: worker %u", seed, worker);
     }
@@ -78,13 +79,14 @@ void workers_on_threads_sleep_on_their_links_until_all_is_done(void **) {
         const ReduceJob job(random, Spans::even(4, 2), reduce::Op::kMean,
                             {{MDIST_FLOAT32, 300'000}, {MDIST_FLOAT32, 7}}, true);
         const Links links = make_links(4, kind, spin_ns);
+        const SplitPlan plan = plan_of_one_group(job.spans());
         std::vector<Scratch> scratch(4);
         std::vector<std::unique_ptr<ReduceRow>> flats;
         for (uint32_t worker = 0; worker < 4; ++worker)
             flats.push_back(std::make_unique<ReduceRow>(job.calls(worker), MDIST_FLOAT32, job.cut(), worker));
         const auto failures = drive_in_threads(links, [&](uint32_t party) {
-            return make_all_reduce(*links[party], OperationHeader::of(job.call(0), 1, 0), *flats[party], 1,
-                                   scratch[party], 20'000, headers);
+            return make_split_sum(*links[party], OperationHeader::of(job.call(0), 1, 0), *flats[party], plan,
+                                  JoinPlan(job.spans(), 1), scratch[party], 80'000, headers);
         });
         for (uint32_t worker = 0; worker < 4; ++worker) {
             assert_string_equal(failures[worker].what(), "");

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "comm/links/link.h"
-#include "comm/schedules/all_reduce.h"
 #include "comm/schedules/direct_agreement.h"
-#include "comm/schedules/rails.h"
 #include "comm/schedules/schedule.h"
+#include "comm/schedules/split_sum.h"
 #include "util/failure.h"
 
 #include <algorithm>
@@ -59,13 +58,27 @@ inline std::vector<unsigned char> random_bytes(Random &random, std::size_t bytes
     return out;
 }
 
-/// A worker's mates, and the workers in the same place on the other hosts.
-inline std::vector<uint32_t> rail_peers(uint32_t self, uint32_t workers, uint32_t per_host) {
-    std::vector<uint32_t> peers;
-    for (uint32_t worker = 0; worker < workers; ++worker)
-        if (worker != self && (worker / per_host == self / per_host || worker % per_host == self % per_host))
-            peers.push_back(worker);
-    return peers;
+/// Any sizes of groups in which that many hosts may split a sum.
+inline std::vector<uint32_t> random_groups(Random &random, uint32_t hosts) {
+    uint32_t left = hosts - static_cast<uint32_t>(random() % ((hosts + 1) / 2)); // the others rest
+    std::vector<uint32_t> groups;
+    while (left > 1) {
+        uint32_t size = 2 + static_cast<uint32_t>(random() % (left - 1));
+        while (left % size != 0) ++size;
+        groups.push_back(size);
+        left /= size;
+    }
+    return groups;
+}
+
+/// All that a job of so many workers, with `per_host` on each host, may be split by.
+inline SplitPlan random_plan(Random &random, const Spans &spans, uint32_t per_host) {
+    return {spans, per_host, random_groups(random, spans.workers() / per_host)};
+}
+
+/// One group of all workers.
+inline SplitPlan plan_of_one_group(const Spans &spans) {
+    return {spans, 1, {spans.workers()}};
 }
 
 /// Passes on what goes through it, and counts it.
@@ -107,17 +120,14 @@ class CountingLink final : public Link {
     uint64_t sends_ = 0, sends_behind_ = 0, receives_behind_ = 0;
 };
 
-/// The whole operation of a sum, AllReduce or Rails, whose first partials follow the headers. Nothing is received, and
-/// no output changes, before the headers of all peers are there.
-template <class Sum>
+/// The whole operation of a sum whose first partials follow the headers. Nothing is received, and no output changes,
+/// before the headers of all peers are there.
 class BehindHeaders final : public Schedule {
   public:
-    /// `more` are the arguments of the sum between the row and the scratch.
-    template <class... More>
     BehindHeaders(Link &link, const OperationHeader &header, const std::vector<uint32_t> &peers, const ReduceRow &row,
-                  Scratch &scratch, uint64_t chunk_elements, More... more)
+                  const SplitPlan &plan, Scratch &scratch, uint64_t slice)
         : agreement_(link, header, {}, peers),
-          sum_(link, header.sequence << 32, row, more..., scratch, Start::kBehindHeaders, chunk_elements) {}
+          sum_(link, header.sequence << 32, row, plan, scratch, Start::kBehindHeaders, slice) {}
 
     bool advance() override {
         if (!agreed_) {
@@ -133,33 +143,28 @@ class BehindHeaders final : public Schedule {
 
   private:
     DirectAgreement agreement_;
-    Sum sum_;
+    SplitSum sum_;
     bool agreed_ = false;
 };
 
-/// How a large all-reduce begins: with nothing in front, behind headers to all, or (along rails) to the peers there.
+/// How a large sum begins: with nothing in front, behind headers to all, or to those that the plan names.
 enum class Headers { kNone, kToAll, kToPeers };
 
-/// The way an all-reduce goes where there are `per_host` workers on each host: plain for one, else along rails.
-inline std::unique_ptr<Schedule> make_all_reduce(Link &link, const OperationHeader &header, const ReduceRow &row,
-                                                 uint32_t per_host, Scratch &scratch, uint64_t chunk_elements,
-                                                 Headers headers) {
-    const uint64_t tag = header.sequence << 32;
-    std::vector<uint32_t> peers; // all
-    if (headers == Headers::kToPeers && per_host > 1) peers = rail_peers(link.self(), link.parties(), per_host);
-    if (headers == Headers::kNone && per_host == 1)
-        return std::make_unique<AllReduce>(link, tag, row, scratch, Start::kNow, chunk_elements);
+inline std::unique_ptr<Schedule> make_split_sum(Link &link, const OperationHeader &header, const ReduceRow &row,
+                                                const SplitPlan &plan, const JoinPlan &joins, Scratch &scratch,
+                                                uint64_t slice, Headers headers) {
     if (headers == Headers::kNone)
-        return std::make_unique<Rails>(link, tag, row, per_host, scratch, Start::kNow, chunk_elements);
-    if (per_host == 1)
-        return std::make_unique<BehindHeaders<AllReduce>>(link, header, peers, row, scratch, chunk_elements);
-    return std::make_unique<BehindHeaders<Rails>>(link, header, peers, row, scratch, chunk_elements, per_host);
+        return std::make_unique<SplitSum>(link, header.sequence << 32, row, plan, scratch, Start::kNow, slice);
+    std::vector<uint32_t> peers; // all
+    if (headers == Headers::kToPeers) peers = plan.peers(link.self(), joins);
+    return std::make_unique<BehindHeaders>(link, header, peers, row, plan, scratch, slice);
 }
 
 /// One all-reduce of everything a job has, type by type.
-inline void reduce_all(Random &random, const ReduceJob &job, const Links &links, uint64_t chunk_elements,
-                       uint32_t per_host = 1, Headers headers = Headers::kNone) {
+inline void reduce_all(Random &random, const ReduceJob &job, const Links &links, uint64_t slice, const SplitPlan &plan,
+                       Headers headers = Headers::kNone) {
     const auto parties = static_cast<uint32_t>(links.size());
+    const JoinPlan joins(job.spans(), 1);
     std::vector<Scratch> scratch(parties);
     uint64_t sequence = 0;
     for (const int32_t dtype : dtypes_of(job.call(0))) {
@@ -168,8 +173,7 @@ inline void reduce_all(Random &random, const ReduceJob &job, const Links &links,
             flats.push_back(std::make_unique<ReduceRow>(job.calls(worker), dtype, job.cut(), worker));
         const OperationHeader header = OperationHeader::of(job.call(0), ++sequence, 0);
         drive(random, parties, [&](uint32_t party) {
-            return make_all_reduce(*links[party], header, *flats[party], per_host, scratch[party], chunk_elements,
-                                   headers);
+            return make_split_sum(*links[party], header, *flats[party], plan, joins, scratch[party], slice, headers);
         });
     }
 }

@@ -15,6 +15,10 @@ namespace {
 
 using namespace mdist;
 
+uint64_t random_slice(Random &random, uint64_t elements) {
+    return random() % 4 == 0 ? 0 : 1 + random() % (elements / 3 + 1);
+}
+
 void check_all_reduce(uint32_t seed, uint64_t elements) {
     Random random(seed);
     const auto parties = static_cast<uint32_t>(1 + random() % 6);
@@ -22,8 +26,7 @@ void check_all_reduce(uint32_t seed, uint64_t elements) {
     const reduce::Op op = random_op(random);
     const ReduceJob job(random, spans, op, random_shapes(random, op, elements), random() % 2 == 0);
     const Links links = make_inproc_links(parties);
-    reduce_all(random, job, links, random() % 4 == 0 ? 0 : 1 + random() % (elements / 3 + 1), 1,
-               random_headers(random));
+    reduce_all(random, job, links, random_slice(random, elements), plan_of_one_group(spans), random_headers(random));
     for (uint32_t worker = 0; worker < parties; ++worker)
         if (!job.right(worker))
             fail_msg("seed %u, %s replicas: worker %u has wrong results", seed, text_of(spans).c_str(), worker);
@@ -37,28 +40,28 @@ void all_reduce_of_large_buffers_gives_the_bits_of_the_reference(void **) {
     for (const uint32_t seed : seeds(10, 60)) check_all_reduce(seed, 100'000);
 }
 
-void check_rails(uint32_t seed, uint64_t elements) {
+void check_levels(uint32_t seed, uint64_t elements) {
     Random random(seed);
-    const auto hosts = static_cast<uint32_t>(2 + random() % 3);
-    const auto per_host = static_cast<uint32_t>(2 + random() % 3);
+    const auto hosts = static_cast<uint32_t>(1 + random() % 9);
+    const auto per_host = static_cast<uint32_t>(1 + random() % 4);
     const Spans spans = random_spans(random, hosts * per_host, 3);
     const reduce::Op op = random_op(random);
     const ReduceJob job(random, spans, op, random_shapes(random, op, elements), random() % 2 == 0);
     const Links links = make_inproc_links(hosts * per_host);
-    reduce_all(random, job, links, random() % 4 == 0 ? 0 : 1 + random() % (elements / 3 + 1), per_host,
-               random_headers(random));
+    const std::vector<uint32_t> groups = random_groups(random, hosts);
+    reduce_all(random, job, links, random_slice(random, elements), {spans, per_host, groups}, random_headers(random));
     for (uint32_t worker = 0; worker < hosts * per_host; ++worker)
         if (!job.right(worker))
             fail_msg("seed %u, %u hosts x %u workers, %s replicas: worker %u has wrong results", seed, hosts, per_host,
                      text_of(spans).c_str(), worker);
 }
 
-void all_reduce_along_rails_gives_the_bits_of_the_reference_in_any_order_of_events(void **) {
-    for (const uint32_t seed : seeds(400, 4000)) check_rails(seed, 200);
-    for (const uint32_t seed : seeds(5, 50)) check_rails(seed, 100'000);
+void all_reduce_in_several_levels_gives_the_bits_of_the_reference_in_any_order_of_events(void **) {
+    for (const uint32_t seed : seeds(600, 6000)) check_levels(seed, 200);
+    for (const uint32_t seed : seeds(10, 100)) check_levels(seed, 100'000);
 }
 
-void rails_carry_between_hosts_what_one_worker_per_host_would_send(void **) {
+void hosts_give_each_other_what_one_worker_of_each_would(void **) {
     constexpr uint32_t kHosts = 3, kPerHost = 4, kPerWorker = 2;
     constexpr uint64_t kElements = 12 * 6400;
     Random random(test_seed(1));
@@ -67,7 +70,7 @@ void rails_carry_between_hosts_what_one_worker_per_host_would_send(void **) {
     Links links;
     for (auto &link : make_inproc_links(kHosts * kPerHost))
         links.push_back(std::make_unique<CountingLink>(std::move(link)));
-    reduce_all(random, job, links, 0, kPerHost);
+    reduce_all(random, job, links, 0, {job.spans(), kPerHost, {kHosts}});
     for (uint32_t host = 0; host < kHosts; ++host) {
         uint64_t crossed = 0;
         for (uint32_t i = 0; i < kPerHost; ++i)
@@ -81,24 +84,26 @@ void rails_carry_between_hosts_what_one_worker_per_host_would_send(void **) {
 void a_row_that_scatters_gives_every_replica_its_part(void **) {
     for (const uint32_t seed : seeds(300, 3000)) {
         Random random(seed);
-        const auto parties = static_cast<uint32_t>(1 + random() % 5);
+        const auto per_host = static_cast<uint32_t>(1 + random() % 3);
+        const auto parties = per_host * static_cast<uint32_t>(1 + random() % 7);
         const bool in_place = random() % 2 == 0;
         int32_t dtype = 0;
         do dtype = kAllDtypes[random() % std::size(kAllDtypes)];
         while (!takes(reduce::Op::kSum, dtype));
-        const ReduceJob job(random, random_spans(random, parties, 4), reduce::Op::kSum, {{dtype, 1 + random() % 500}},
-                            in_place);
+        const ReduceJob job(random, random_spans(random, parties, 4), reduce::Op::kSum,
+                            {{dtype, 1 + random() % (seed % 4 == 0 ? 20'000 : 500)}}, in_place);
         const std::vector<uint64_t> parts = scatter(random, job, job.spans().replicas(), in_place);
         const Links links = make_inproc_links(parties);
         std::vector<Scratch> scratch(parties);
         std::vector<std::unique_ptr<ReduceRow>> flats;
         for (uint32_t worker = 0; worker < parties; ++worker)
             flats.push_back(std::make_unique<ReduceRow>(job.calls(worker), 0, parts, job.cut(), worker));
-        const uint64_t chunk_elements = random() % 3 == 0 ? 0 : 1 + random() % 100;
+        const SplitPlan plan = random_plan(random, job.spans(), per_host);
+        const uint64_t slice = random() % 3 == 0 ? 0 : 1 + random() % 100;
         const Headers headers = random() % 2 == 0 ? Headers::kNone : Headers::kToAll;
         drive(random, parties, [&](uint32_t party) {
-            return make_all_reduce(*links[party], OperationHeader::of(job.call(0), 1, 0), *flats[party], 1,
-                                   scratch[party], chunk_elements, headers);
+            return make_split_sum(*links[party], OperationHeader::of(job.call(0), 1, 0), *flats[party], plan,
+                                  JoinPlan(job.spans(), per_host), scratch[party], slice, headers);
         });
         check_scattered(job, parts, seed);
     }
@@ -226,8 +231,8 @@ SUBJECT(schedule) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(all_reduce_gives_the_bits_of_the_reference_in_any_order_of_events),
         cmocka_unit_test(all_reduce_of_large_buffers_gives_the_bits_of_the_reference),
-        cmocka_unit_test(all_reduce_along_rails_gives_the_bits_of_the_reference_in_any_order_of_events),
-        cmocka_unit_test(rails_carry_between_hosts_what_one_worker_per_host_would_send),
+        cmocka_unit_test(all_reduce_in_several_levels_gives_the_bits_of_the_reference_in_any_order_of_events),
+        cmocka_unit_test(hosts_give_each_other_what_one_worker_of_each_would),
         cmocka_unit_test(a_row_that_scatters_gives_every_replica_its_part),
         cmocka_unit_test(a_direct_agreement_gives_everybody_every_payload),
         cmocka_unit_test(broadcast_gives_everybody_the_roots_bytes),

@@ -4,7 +4,7 @@
 
 #include "comm/call/reduce_row.h"
 #include "comm/links/shm.h"
-#include "comm/schedules/all_reduce.h"
+#include "comm/schedules/split_sum.h"
 #include "comm/shm/arena.h"
 #include "comm/shm/group.h"
 #include "reduce_reference.h"
@@ -289,7 +289,8 @@ void reduce_by_schedule(Link &link, uint64_t number, int32_t op, const mdist_buf
     const ReduceRow row(calls, input.dtype, cut, link.self());
     if (row.elements() == 0) return;
     Scratch scratch;
-    AllReduce schedule(link, number << 32, row, scratch);
+    const SplitPlan plan(cut.spans(), 1, {link.parties()});
+    SplitSum schedule(link, number << 32, row, plan, scratch);
     while (!schedule.advance()) link.wait(1'000'000);
 }
 

@@ -15,6 +15,12 @@
 
 namespace mdist {
 
+/// A range of elements in a row.
+struct Range {
+    uint64_t begin = 0;
+    uint64_t count = 0;
+};
+
 class ReduceRow {
   public:
     /// `calls` holds one call per replica of `worker`, which is one of the workers of `cut`. The calls are the same and
@@ -27,10 +33,13 @@ class ReduceRow {
               uint32_t worker);
 
     uint64_t elements() const { return elements_; }
-    /// Whether each result goes only to the replica whose part it is. A worker's results then begin at part_begin();
-    /// otherwise results may be cut anywhere.
+    /// Whether each result goes only to the replica whose part it is. Otherwise it goes to all.
     bool scatters() const { return !parts_.empty(); }
-    uint64_t part_begin(uint32_t worker) const { return parts_[cut_.spans()[worker].first]; }
+    /// The parts of a worker's replicas, in a row that scatters.
+    Range part(uint32_t worker) const {
+        const Span &replicas = cut_.spans()[worker];
+        return {parts_[replicas.first], parts_[replicas.last] - parts_[replicas.first]};
+    }
     int32_t dtype() const { return operation_.dtype; }
     const reduce::Operation &operation() const { return operation_; }
     const reduce::Cut &cut() const { return cut_; }

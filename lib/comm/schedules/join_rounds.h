@@ -10,9 +10,9 @@
 //   knows this of all workers.
 //   If workers disagree, take the lowest two blocks that join in different operations, where each agrees within itself.
 //   Workers whose blocks join reach that round, and look at what arrived only after they have given their own. Workers
-//   in an operation of another kind send their header to everybody, or (along rails) to their mates and to the workers
-//   in the same place on all hosts. So the first worker of one of the two blocks gets a header of the other, and fails
-//   with a message that names both sides. The membership tells everybody else.
+//   in an operation of another kind send their header to everybody, or to some, among them all that they would join
+//   with (SplitPlan::peers). So a worker of one of the two blocks gets a header of the other, and fails with a message
+//   that names both sides. The membership tells everybody else.
 #pragma once
 
 #include "comm/call/operation_header.h"

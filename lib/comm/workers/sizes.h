@@ -4,8 +4,6 @@
 // Gbit/s. These networks want different sizes. Each size is a middle: the worst of them loses as little as possible.
 #pragma once
 
-#include "comm/schedules/call_agreement.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,33 +13,32 @@ namespace mdist::sizes {
 /// So many workers, one on each host, agree directly. One trip of n - 1 messages costs less than log2(n) trips: at 1
 /// Gbit/s up to 64 workers, at 200 Gbit/s up to 8.
 inline constexpr uint32_t kMostDirect = 16;
-/// Among more workers, each has too many peers for few bytes.
-inline constexpr uint32_t kMostPeers = 64;
 
-/// Bytes of partials that a block gives in a round of a sum along the tree. Each round costs a trip and all bytes;
-/// segments cost two trips and a message to each.
+/// Bytes of partials that a block gives in a round of a sum along the tree. Each round costs a trip and all bytes. To
+/// split the sum costs more trips or messages.
 inline std::size_t tree_sum(uint32_t hosts, uint32_t per_host) {
-    constexpr std::size_t kOfTwo = 32768, kOfTwoHosts = 16384, kLeast = 4096, kOfHost = 512;
-    if (hosts <= 2) return per_host > 1 ? kOfTwoHosts : kOfTwo;
-    return hosts > kMostPeers ? CallAgreement::kPayloadLimit : std::max(kLeast, kOfHost * hosts);
+    constexpr std::size_t kOfTwo = 32768, kOfTwoHosts = 16384, kOfMore = 4096;
+    return hosts > 2 ? kOfMore : per_host > 1 ? kOfTwoHosts : kOfTwo;
 }
-/// The same in a reduce-scatter, where segments cost one trip.
-inline constexpr std::size_t kTreeScatter = 32768;
+
+/// The most members of a group of hosts that split a sum. With more, fewer trips are needed; with fewer, fewer
+/// messages.
+inline constexpr uint32_t kLargestGroup = 8;
 
 /// Bytes of a broadcast that go along with the header. Directly, the root sends them to each worker. By relays, each
 /// worker sends them once at a time. In chunks, each sends to each other: too often where hosts have several workers.
 inline std::size_t broadcast_along(uint32_t workers, uint32_t per_host, bool directly) {
-    constexpr std::size_t kDirectly = 65536, kByRelays = 32768, kByRelaysOfMany = 262144;
+    constexpr std::size_t kDirectly = 65536, kByRelays = 32768, kByRelaysOfMany = 262144, kMany = 64;
     if (directly) return kDirectly / std::max(workers - 1, 1u);
-    return per_host > 1 || workers > kMostPeers ? kByRelaysOfMany : kByRelays;
+    return per_host > 1 || workers > kMany ? kByRelaysOfMany : kByRelays;
 }
 
 /// Bytes that each of `givers` workers gives to all along with its header, where others would wait a trip for them.
 /// `to_all`: all of them are of use to every worker.
 inline std::size_t parts_along(uint32_t workers, uint32_t givers, bool directly, bool to_all) {
-    constexpr std::size_t kDirectly = 16384, kByRelays = 36864, kByRelaysToAll = 294912;
+    constexpr std::size_t kDirectly = 16384, kOfOne = 36864, kPartials = 16384, kToAll = 294912;
     if (directly) return kDirectly / std::max(workers - 1, 1u);
-    return (to_all ? kByRelaysToAll : kByRelays) / givers;
+    return to_all ? kToAll / givers : givers == 1 ? kOfOne : kPartials / givers;
 }
 
 } // namespace mdist::sizes

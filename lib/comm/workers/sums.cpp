@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/workers/sums.h"
 
-#include "comm/schedules/all_reduce.h"
-#include "comm/schedules/rails.h"
+#include "comm/schedules/split_sum.h"
 #include "comm/schedules/tree_sum.h"
 #include "comm/workers/sizes.h"
 
@@ -12,27 +11,6 @@
 namespace mdist::workers {
 namespace {
 
-/// One operation in which the first row's partials follow the headers. `more` are further arguments of the schedule.
-template <class Sum, class... More>
-void sum_behind_headers(const Collective &asked, const std::vector<uint32_t> &peers, More... more) {
-    const std::vector<ReduceRow> rows = rows_of_sum(asked);
-    const auto some = [](const ReduceRow &row) { return row.elements() != 0; };
-    auto row = std::find_if(rows.begin(), rows.end(), some);
-    std::optional<Sum> first;
-    WorkerOperation operation(asked.workers, asked.call(), asked.timeout_ns);
-    operation.agree_before(
-        [&] {
-            if (row != rows.end())
-                first.emplace(operation.link(), operation.tag(), *row, more..., operation.scratch(),
-                              Start::kBehindHeaders);
-        },
-        {}, peers);
-    if (!first) return;
-    operation.run_on(*first);
-    while ((row = std::find_if(row + 1, rows.end(), some)) != rows.end())
-        operation.run<Sum>(operation.tag(), *row, more..., operation.scratch());
-}
-
 /// What a block gives in the last round in which blocks join. Its partials grow at most once, after the first.
 std::size_t tree_bytes(const Collective &asked) {
     const Call &call = asked.call();
@@ -41,16 +19,6 @@ std::size_t tree_bytes(const Collective &asked) {
     for (std::size_t b = 0; b < call.buffer_count; ++b)
         bytes += call.inputs[b].elements * reduce::partial_size(call.inputs[b].dtype, plan.cut(plan.joins() - 1));
     return bytes * plan.most_partials();
-}
-
-/// A worker's mates, and the workers in the same place on the other hosts.
-std::vector<uint32_t> rail_peers(const Workers &workers) {
-    const uint32_t per_host = workers.per_host(), self = workers.self();
-    std::vector<uint32_t> peers;
-    for (uint32_t worker = 0; worker < workers.count(); ++worker)
-        if (worker != self && (worker / per_host == self / per_host || worker % per_host == self % per_host))
-            peers.push_back(worker);
-    return peers;
 }
 
 } // namespace
@@ -74,25 +42,39 @@ void sum_along_tree(const Collective &asked) {
     WorkerOperation(asked.workers, asked.call(), asked.timeout_ns).agree_by_tree_sum(rows);
 }
 
-void sum_along_rails(const Collective &asked) {
-    // In a group of replicas only who tells a worker directly is known to have come.
-    const bool all = asked.workers.layout() != nullptr;
-    sum_behind_headers<Rails>(asked, all ? std::vector<uint32_t>() : rail_peers(asked.workers),
-                              asked.workers.per_host());
-}
-
-void sum_by_segments(const Collective &asked) {
-    sum_behind_headers<AllReduce>(asked, {});
+void sum_by_splitting(const Collective &asked) {
+    Workers &workers = asked.workers;
+    const std::vector<ReduceRow> rows = rows_of_sum(asked);
+    const SplitPlan &plan = workers.split_plan();
+    const bool all_get_results = asked.call().kind->pattern() == Pattern::kReduce;
+    WorkerOperation operation(workers, asked.call(), asked.timeout_ns);
+    if (!all_get_results && !workers.meets_directly()) {
+        operation.agree();
+        return sum_rows(asked, rows, operation);
+    }
+    // Who gets results has heard of all through its peers. In a group of replicas, only who tells a worker directly is
+    // known to have come.
+    const bool peers_only = all_get_results && workers.layout() == nullptr;
+    const auto some = [](const ReduceRow &row) { return row.elements() != 0; };
+    auto row = std::find_if(rows.begin(), rows.end(), some);
+    std::optional<SplitSum> first;
+    operation.agree_before(
+        [&] {
+            if (row != rows.end())
+                first.emplace(operation.link(), operation.tag(), *row, plan, operation.scratch(),
+                              Start::kBehindHeaders);
+        },
+        {}, peers_only && row != rows.end() ? plan.peers(workers.self(), workers.join_plan()) : std::vector<uint32_t>());
+    if (!first) return;
+    operation.run_on(*first);
+    while ((row = std::find_if(row + 1, rows.end(), some)) != rows.end())
+        operation.run<SplitSum>(operation.tag(), *row, plan, operation.scratch());
 }
 
 void sum_rows(const Collective &asked, const std::vector<ReduceRow> &rows, WorkerOperation &operation) {
-    const Workers &workers = asked.workers;
-    const bool has_many_peers =
-        !workers.meets_directly() && (workers.per_host() > 1 || workers.count() > sizes::kMostPeers);
-    if (has_many_peers && tree_bytes(asked) <= sizes::kTreeScatter)
-        return operation.run<TreeSum>(operation.header(), workers.join_plan(), rows, operation.scratch());
     for (const ReduceRow &row : rows)
-        if (row.elements() != 0) operation.run<AllReduce>(operation.tag(), row, operation.scratch());
+        if (row.elements() != 0)
+            operation.run<SplitSum>(operation.tag(), row, asked.workers.split_plan(), operation.scratch());
 }
 
 } // namespace mdist::workers

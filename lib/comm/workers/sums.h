@@ -12,10 +12,9 @@ namespace mdist::workers {
 /// Whether such a sum is so small that it goes along the tree. The same on all workers.
 bool is_small_sum(const Collective &collective);
 
-/// The whole operation of a sum that needs no lengths: along the tree, along rails, or by segments.
+/// The whole operation of a sum that needs no lengths: along the tree, or by splitting.
 void sum_along_tree(const Collective &collective);
-void sum_along_rails(const Collective &collective);
-void sum_by_segments(const Collective &collective);
+void sum_by_splitting(const Collective &collective);
 
 /// Sums in an operation that all workers have come to.
 void sum_rows(const Collective &collective, const std::vector<ReduceRow> &rows, WorkerOperation &operation);

@@ -33,12 +33,7 @@ constexpr Way kWays[] = {
      }},
     {"sum along the tree", [](const Collective &asked) { return is_sum(asked) && is_small_sum(asked); },
      sum_along_tree},
-    {"sum along rails",
-     [](const Collective &asked) {
-         return is_all_reduce(asked) && asked.workers.per_host() > 1 && !asked.workers.all_share();
-     },
-     sum_along_rails},
-    {"sum by segments", is_sum, sum_by_segments},
+    {"sum by splitting", is_sum, sum_by_splitting},
     {"broadcast with the headers",
      [](const Collective &asked) { return is_broadcast(asked) && is_small_broadcast(asked); }, broadcast_with_headers},
     {"broadcast in chunks", is_broadcast, broadcast_in_chunks},

@@ -6,6 +6,13 @@
 #include <utility>
 
 namespace mdist {
+namespace {
+
+SplitPlan split_plan_of(const Spans &spans, uint32_t per_host) {
+    return {spans, per_host, SplitPlan::groups_of(spans.workers() / per_host, sizes::kLargestGroup)};
+}
+
+} // namespace
 
 Workers::Workers(std::unique_ptr<Membership> membership, WorkerLinks links, const Spans &spans)
     : membership_(std::move(membership)),
@@ -14,7 +21,8 @@ Workers::Workers(std::unique_ptr<Membership> membership, WorkerLinks links, cons
       label_("the job"),
       cut_(spans),
       self_(membership_->rank()),
-      join_plan_(spans, links_.per_host) {}
+      join_plan_(spans, links_.per_host),
+      split_plan_(split_plan_of(spans, links_.per_host)) {}
 
 Workers::Workers(const Workers &job, WorkerLinks links, GroupLayout layout)
     : membership_(job.membership_),
@@ -26,7 +34,8 @@ Workers::Workers(const Workers &job, WorkerLinks links, GroupLayout layout)
       self_(layout_->worker_of_rank(job.self())),
       // The membership does not know who has come to an operation of a group, so mates that do not speak could not say
       // for whom they wait.
-      join_plan_(layout_->spans, links_.per_host, false) {}
+      join_plan_(layout_->spans, links_.per_host, false),
+      split_plan_(split_plan_of(layout_->spans, links_.per_host)) {}
 
 Workers::~Workers() {
     leave();

@@ -21,6 +21,7 @@
 #include "comm/plan/lengths.h"
 #include "comm/schedules/join_plan.h"
 #include "comm/schedules/scratch.h"
+#include "comm/schedules/split_plan.h"
 #include "comm/shm/group.h"
 #include "comm/workers/thread.h"
 #include "device/memory_source.h"
@@ -113,6 +114,8 @@ class Workers {
     uint32_t per_host() const { return links_.per_host; }
     /// How blocks of workers join in agreements and small sums.
     const JoinPlan &join_plan() const { return join_plan_; }
+    /// How large sums are split among workers.
+    const SplitPlan &split_plan() const { return split_plan_; }
     /// Whether all workers agree directly, or by relays (schedules/call_agreement.h). In a group of replicas no worker
     /// announces its operations, so whoever hears of a worker only through others could not say that it is late.
     bool meets_directly() const;
@@ -169,6 +172,7 @@ class Workers {
     const reduce::Cut cut_;
     const uint32_t self_;
     const JoinPlan join_plan_;
+    const SplitPlan split_plan_;
     uint64_t sequence_ = 0;
     Scratch scratch_;
     EventCount failures_;

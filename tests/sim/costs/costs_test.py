@@ -40,17 +40,17 @@ class Costs(unittest.TestCase):
         free = dict.fromkeys(CONSTANTS, 0)
         cells = simulate("--hosts", "9", "--per-host", "1", "--pattern", "barrier", "--bytes", "4", constants=free)
         self.assertAlmostEqual(cells[9, 1, "barrier", 4]["directly"], 8 * HEADER / 1000 + 10, delta=0.1)
-        # So few bytes are one segment. Behind their headers, all give worker 0 their partial at once. It takes 8 from the
+        # So few bytes are one piece. Behind their headers, all give worker 0 their partial at once. It takes 8 from the
         # wire, one after another, and gives all the result.
         cells = simulate("--hosts", "9", "--per-host", "1", "--pattern", "all-reduce", "--bytes", "256", constants=free)
-        self.assertAlmostEqual(cells[9, 1, "all-reduce", 256]["by segments"],
+        self.assertAlmostEqual(cells[9, 1, "all-reduce", 256]["split by all"],
                                (8 * HEADER + 8 * 256) / 1000 + 10 + 8 * 256 / 1000 + 10, delta=0.1)
 
     def test_every_way_ends_in_every_small_layout(self):
         layouts = [word for hosts in range(2, 10) for word in ("--hosts", str(hosts))]
         sizes = [word for size in (4, 1000, 70000, 3 << 20) for word in ("--bytes", str(size))]
         cells = simulate(*layouts, *sizes, "--per-host", "1", "--per-host", "3")
-        self.assertEqual(len({(cell[2], way) for cell, ways in cells.items() for way in ways}), 14)
+        self.assertEqual(len({(cell[2], way) for cell, ways in cells.items() for way in ways}), 18)
         self.assertEqual(len(cells), 8 * 2 * (4 * 4 + 1))  # four patterns of four sizes, and barriers
         for cell, times in cells.items():
             for way, time in times.items():

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ways.h"
 
-#include "comm/schedules/all_reduce.h"
 #include "comm/schedules/broadcast.h"
 #include "comm/schedules/direct_agreement.h"
-#include "comm/schedules/rails.h"
 #include "comm/schedules/relayed_agreement.h"
+#include "comm/schedules/split_sum.h"
 #include "comm/schedules/transfer.h"
 #include "comm/schedules/tree_sum.h"
 #include "comm/workers/sizes.h"
@@ -190,13 +189,11 @@ constexpr uint64_t kTag = uint64_t{1} << 32;
 constexpr uint32_t kNobody = RelayedAgreement::kNobody;
 
 /// A sum whose first messages follow the headers.
-template <class Sum>
 class BehindHeaders final : public Schedule {
   public:
-    template <class... Arguments>
-    BehindHeaders(Link &link, const OperationHeader &mine, const std::vector<uint32_t> &peers, Arguments &&...arguments)
-        : agreement_(link, mine, {}, peers),
-          sum_(link, kTag, std::forward<Arguments>(arguments)..., Start::kBehindHeaders) {}
+    BehindHeaders(Link &link, const OperationHeader &mine, const std::vector<uint32_t> &peers, const ReduceRow &row,
+                  const SplitPlan &plan, Scratch &scratch)
+        : agreement_(link, mine, {}, peers), sum_(link, kTag, row, plan, scratch, Start::kBehindHeaders) {}
     bool advance() override {
         if (agreed_) return sum_.advance();
         if (!agreement_.advance()) return false;
@@ -207,7 +204,7 @@ class BehindHeaders final : public Schedule {
 
   private:
     DirectAgreement agreement_;
-    Sum sum_;
+    SplitSum sum_;
     bool agreed_ = false;
 };
 
@@ -225,36 +222,44 @@ MDIST_WAY(SumAlongTree, JobOfWorkers, {
         [&link, worker, this] { return std::make_unique<TreeSum>(link, header(), plan(), rows(worker), shared()); }};
 });
 
-MDIST_WAY(SumBySegments, JobOfWorkers, {
-    return {[&link, worker, this] {
-        return std::make_unique<BehindHeaders<AllReduce>>(link, header(), std::vector<uint32_t>(), rows(worker)[0],
-                                                          shared());
-    }};
-});
+constexpr uint32_t kAll = UINT32_MAX;
 
-MDIST_WAY(SumAlongRails, JobOfWorkers, {
-    std::vector<uint32_t> peers;
-    for (uint32_t other = 0; other < workers_; ++other)
-        if (other != worker && (other / per_host_ == worker / per_host_ || other % per_host_ == worker % per_host_))
-            peers.push_back(other);
-    return {[&link, worker, peers, this] {
-        return std::make_unique<BehindHeaders<Rails>>(link, header(), peers, rows(worker)[0], per_host_, shared());
-    }};
-});
+/// In groups of hosts with at most so many members.
+template <uint32_t kMost>
+class Splitting : public JobOfWorkers {
+  public:
+    Splitting(const Task &task, const std::function<void(double)> &summed)
+        : JobOfWorkers(task, summed),
+          split_(spans_, per_host_, SplitPlan::groups_of(task.layout.hosts, std::min(kMost, task.layout.hosts))) {}
+
+  protected:
+    const SplitPlan split_;
+};
+
+/// Its first messages follow the headers.
+template <uint32_t kMost>
+class SumBySplitting final : public Splitting<kMost> {
+    using Splitting<kMost>::Splitting;
+    std::vector<Sequence::Begin> steps(Link &link, uint32_t worker) override {
+        return {[&link, worker, this] {
+            return std::make_unique<BehindHeaders>(link, this->header(), this->split_.peers(worker, this->plan()),
+                                                   this->rows(worker)[0], this->split_, this->shared());
+        }};
+    }
+};
 
 // --- reduce-scatter
 
-MDIST_WAY(ScatterBySegments, JobOfWorkers, {
-    return {tell(link, worker, kTable), [&link, worker, this] {
-                return std::make_unique<AllReduce>(link, kTag, scattered_rows(worker)[0], shared());
-            }};
-});
-
-MDIST_WAY(ScatterAlongTree, JobOfWorkers, {
-    return {tell(link, worker, kTable), [&link, worker, this] {
-                return std::make_unique<TreeSum>(link, header(), plan(), scattered_rows(worker), shared());
-            }};
-});
+template <uint32_t kMost>
+class ScatterBySplitting final : public Splitting<kMost> {
+    using Splitting<kMost>::Splitting;
+    std::vector<Sequence::Begin> steps(Link &link, uint32_t worker) override {
+        return {this->tell(link, worker, kTable), [&link, worker, this] {
+                    return std::make_unique<SplitSum>(link, kTag, this->scattered_rows(worker)[0], this->split_,
+                                                      this->shared());
+                }};
+    }
+};
 
 MDIST_WAY(ScatterWithHeaders, RelayedJob, { return {tell(link, worker, kTable + bytes_)}; });
 
@@ -343,8 +348,12 @@ bool always(const Task &) {
 bool direct(const Task &task) {
     return task.layout.workers() <= kMostDirect;
 }
-bool by_hosts(const Task &task) {
-    return task.layout.per_host > 1 && task.layout.hosts <= kMostDirect;
+bool direct_hosts(const Task &task) {
+    return task.layout.hosts <= kMostDirect;
+}
+template <uint32_t kHosts>
+bool above(const Task &task) {
+    return task.layout.hosts > kHosts;
 }
 bool in_one_message(const Task &task) {
     return task.bytes <= RelayedAgreement::most_of_one(task.layout.workers());
@@ -368,10 +377,14 @@ bool few_each(const Task &task) {
 
 constexpr Way kWays[] = {
     {"all-reduce", "along the tree", few, make<SumAlongTree>},
-    {"all-reduce", "by segments", direct, make<SumBySegments>},
-    {"all-reduce", "along rails", by_hosts, make<SumAlongRails>},
-    {"reduce-scatter", "by segments", direct, make<ScatterBySegments>},
-    {"reduce-scatter", "along the tree", few, make<ScatterAlongTree>},
+    {"all-reduce", "split by all", direct_hosts, make<SumBySplitting<kAll>>},
+    {"all-reduce", "split by eight", above<8>, make<SumBySplitting<8>>},
+    {"all-reduce", "split by four", above<4>, make<SumBySplitting<4>>},
+    {"all-reduce", "split by two", above<2>, make<SumBySplitting<2>>},
+    {"reduce-scatter", "split by all", direct_hosts, make<ScatterBySplitting<kAll>>},
+    {"reduce-scatter", "split by eight", above<8>, make<ScatterBySplitting<8>>},
+    {"reduce-scatter", "split by four", above<4>, make<ScatterBySplitting<4>>},
+    {"reduce-scatter", "split by two", above<2>, make<ScatterBySplitting<2>>},
     {"reduce-scatter", "with the headers", few_each, make<ScatterWithHeaders>},
     {"barrier", "directly", direct, make<MeetDirectly>},
     {"barrier", "by relays", always, make<MeetByRelays>},
