@@ -10,6 +10,7 @@ import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 RUN, BUILD = sys.argv[1], sys.argv[2]
@@ -21,10 +22,11 @@ import calls  # noqa: E402
 import charts  # noqa: E402
 import contestants  # noqa: E402
 import goals  # noqa: E402
+import pypi  # noqa: E402
 import scene  # noqa: E402
 from busy import busy  # noqa: E402
 from drawing import drawn  # noqa: E402
-from launch import Failed, Place  # noqa: E402
+from launch import Failed, Place, Skipped  # noqa: E402
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -36,14 +38,7 @@ def run(*arguments):
     return result.stdout
 
 
-class Picture(unittest.TestCase):
-    def test_it_shows_the_figures_beside_it(self):
-        pictures = pathlib.Path(RUN).resolve().parents[3] / "docs/pictures"
-        for data in pictures.glob("*.json"):
-            drawn = subprocess.run([sys.executable, pathlib.Path(RUN).parent / "plot", data], capture_output=True,
-                                   text=True, check=True).stdout
-            self.assertEqual(drawn, data.with_suffix(".svg").read_text())
-
+class Pictures(unittest.TestCase):
     def test_charts_show_the_reports_beside_them(self):
         reports = pathlib.Path(RUN).resolve().parents[3] / "docs/performance/reports"
         with tempfile.TemporaryDirectory() as folder:
@@ -66,7 +61,8 @@ class Quick(unittest.TestCase):
         for scene in self.report["scenes"]:
             second = "Open MPI, ring" if scene["between_hosts"] else "Open MPI, best"
             floors = () if scene["between_hosts"] else ("floor, pull", "floor, push")
-            for family in ("Open MPI", second, "MPICH", "Gloo", "libmdist", *floors):
+            today = () if scene["between_hosts"] else ("Open MPI 5, best", "MPICH 5", "Intel MPI")
+            for family in ("Open MPI", second, "MPICH", "Gloo", "libmdist", *floors, *today):
                 with self.subTest(scene["name"], family=family):
                     measured = all(row["times"].get(family, {}).get("ns", 0) > 0 for row in scene["rows"])
                     self.assertTrue(measured or scene["not_here"].get(family))
@@ -120,6 +116,24 @@ class Variants(unittest.TestCase):
         ways = {(one.family, one.name): scene.way_of(one) for one in every}
         self.assertEqual(ways["MPICH", "in place"], ways["MPICH", "separate"])
         self.assertEqual(len({ways["Gloo", one.name] for one in every if one.family == "Gloo"}), 4)
+
+    def test_so_do_settings(self):
+        every = [one for one in contestants.variants(False) if one.family.endswith(" 5, best")]
+        self.assertEqual(2 * len({scene.way_of(one) for one in every}), len(every))
+
+
+class Pypi(unittest.TestCase):
+    def test_nothing_is_fetched_unasked(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for program in pypi.PACKAGES:
+                with self.assertRaisesRegex(Skipped, "--pypi"):
+                    contestants.make(program, pathlib.Path(folder), pathlib.Path(folder))
+            self.assertFalse(any(pathlib.Path(folder).iterdir()))
+
+    def test_what_cannot_be_fetched_is_left_out(self):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(os.environ, PIP_NO_INDEX="1"):
+            with self.assertRaisesRegex(Skipped, "pip could not install mpich==[0-9.]+ "):
+                pypi.environment("mpich5", pathlib.Path(folder))
 
 
 class Floors(unittest.TestCase):
@@ -231,6 +245,15 @@ class Charts(unittest.TestCase):
         rows.append({"collective": "gbdt", "bytes": 102400, "ratios": {"openmpi": [1.0]}})
         found = charts.charts_of({"machine": "m", "way": "tcp", "scenes": [{"workers": 4, "rows": rows}]})
         self.assertEqual(found["collectives_tcp_4_workers"].curves, {"gather": [(4, 2.0), (KIB, 2.0)]})
+
+    def test_a_library_has_one_color_which_is_dashed_as_shipped(self):
+        times = {name: {"ns": 2e9} for name in ("MPICH 5", "MPICH 5, best", "libmdist", "floor, pull")}
+        one = {"name": "2 workers, one host", "workers": 2, "between_hosts": False,
+               "rows": [{"bytes": 4, "times": times, "to_floor": {}}]}
+        chart = charts.charts_of({"machine": "m", "scenes": [one]})["bandwidth_2_workers_one_host"]
+        self.assertEqual(chart.curves, {name: [(4, 2.0)] for name in ("MPICH 5", "MPICH 5, best", "libmdist")})
+        self.assertEqual(chart.color("MPICH 5"), chart.color("MPICH 5, best"))
+        self.assertEqual(drawn(chart).count("dasharray"), 1)
 
     def test_ticks_enclose_the_values(self):
         for values in ([0.0031, 900.0], [1.0], [0.49, 2.1], [1.4, 1.6]):

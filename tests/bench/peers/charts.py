@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Charts: what to draw of the reports of `run`, `collectives` and `gbdt`, and of the pictures' own files."""
+"""Charts: what to draw of the reports of `run`, `collectives` and `gbdt`."""
 import math
 import statistics
 
@@ -51,13 +51,17 @@ def points(curves):
     return [y for curve in curves.values() for _, y in curve]
 
 
-def of_bandwidth(data):
-    """A picture's own file: times of all contestants at one place."""
-    rows = data["rows"]
-    curves = {name: [(row["bytes"], bandwidth(data["workers"], row["bytes"], row["ns"][name])) for row in rows]
-              for name in rows[0]["ns"]}
-    return Chart(f'All-reduce of float32 by {data["workers"]} processes of one host: bus bandwidth, higher is better',
-                 data["machine"], "size of the message", sizes_of(rows), decades(points(curves)), curves)
+def of_bandwidth(report, scene):
+    """Of workers of one host: what each library, as shipped and at its best, carries. None if there is nothing to draw."""
+    curves = {}
+    for row in scene["rows"]:
+        for name, times in row["times"].items():
+            if not name.startswith("floor") and name != OWN_MEMORY:
+                curves.setdefault(name, []).append((row["bytes"], bandwidth(scene["workers"], row["bytes"], times["ns"])))
+    if not curves:
+        return None
+    return Chart(f'All-reduce of float32 by {scene["workers"]} processes of one host: bus bandwidth, higher is better',
+                 report["machine"], "size of the message", sizes_of(scene["rows"]), decades(points(curves)), curves)
 
 
 def ratios_by_size(title, meaning, machine, rows, curves):
@@ -70,7 +74,7 @@ def ratios_by_size(title, meaning, machine, rows, curves):
 
 
 def of_run(report):
-    """Of each scene: every other's time over libmdist's; and own memory's time over the bare exchanges'."""
+    """Of each scene: every other's time over libmdist's; own memory's time over the bare exchanges'; bus bandwidths."""
     found = {}
     for scene in report["scenes"]:
         rows = [row for row in scene["rows"] if ORDINARY in row["times"]]
@@ -87,6 +91,8 @@ def of_run(report):
         found[f"own_memory_{name}"] = ratios_by_size(
             f"All-reduce in own memory, {scene['name']}", "its time / the bare exchange's: lower is better",
             report["machine"], scene["rows"], curves)
+        if not scene["between_hosts"]:
+            found[f"bandwidth_{name}"] = of_bandwidth(report, scene)
     return found
 
 
@@ -132,8 +138,6 @@ def charts_of(data):
         found = of_collectives(data)
     elif "scenes" in data:
         found = of_run(data)
-    elif "rows" in data:
-        found = {"bandwidth": of_bandwidth(data)}
     else:
         found = {}
     return {name: chart for name, chart in found.items() if chart}

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 
+import pypi
 from launch import Skipped, free_ports
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -20,13 +21,24 @@ HEAP_KEPT = {"MALLOC_TOP_PAD_": str(1 << 29), "MALLOC_MMAP_THRESHOLD_": str(1 <<
 NO_CMA = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 RING = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_allreduce_algorithm": "4"}
 
+SHM = {"I_MPI_FABRICS": "shm"}  # Intel MPI looks for a network otherwise, and may not start
+AVX2 = {**SHM, "I_MPI_SHM": "bdw_avx2"}
+# What was fastest somewhere, of some fifty settings that were tried.
+TUNED = {
+    "openmpi5": {"UCX": {"OMPI_MCA_pml": "ucx", "OMPI_MCA_pml_ucx_tls": "any", "OMPI_MCA_pml_ucx_devices": "any"},
+                 "no single copies": {"OMPI_MCA_smsc": "^cma", "OMPI_MCA_btl_sm_eager_limit": "65536"}, "ring": RING},
+    "mpich5": {"shared memory": {}, "messages": {"MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM": "mpir"}},
+    "impi": {"avx2": AVX2, "doubling": {**AVX2, "I_MPI_ADJUST_ALLREDUCE": "1"},
+             "ring": {**AVX2, "I_MPI_ADJUST_ALLREDUCE": "8"}},
+}
+
 PACKAGES = {"openmpi": "openmpi-bin libopenmpi-dev", "mpich": "mpich libmpich-dev", "gloo": "libgloo-dev"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
     family: str
-    program: str  # openmpi, mpich, gloo, exchange, mdist
+    program: str  # of STARTERS
     name: str
     arguments: tuple = ()
     variables: tuple = ()  # of (name, value)
@@ -38,6 +50,13 @@ def placements(family, program, variables=(), arguments=()):
             Variant(family, program, "separate", (*arguments, "--separate"), variables)]
 
 
+def today(family, program, variables=()):
+    """Returns a release of PyPI, as shipped and at its best."""
+    best = [dataclasses.replace(one, name=f"{name}, {one.name}") for name, tuned in TUNED[program].items()
+            for one in placements(f"{family}, best", program, {**tuned, **HEAP_KEPT})]
+    return [*placements(family, program, variables), *best]
+
+
 def variants(between_hosts):
     gloo = [Variant("Gloo", "gloo", algorithm, ("--algorithm", algorithm))
             for algorithm in ("ring", "bcube", "halving_doubling", "ring_chunked")]
@@ -46,14 +65,22 @@ def variants(between_hosts):
         return [*placements("Open MPI", "openmpi"), *placements("Open MPI, ring", "openmpi", {**RING, **HEAP_KEPT}),
                 *placements("MPICH", "mpich"), *gloo, *own]
     return [*placements("Open MPI", "openmpi"), *placements("Open MPI, best", "openmpi", {**NO_CMA, **HEAP_KEPT}),
-            *placements("MPICH", "mpich"), *gloo, *own,
+            *placements("MPICH", "mpich"), *gloo, *today("Open MPI 5", "openmpi5"), *today("MPICH 5", "mpich5"),
+            *today("Intel MPI", "impi", SHM), *own,
             *placements("libmdist, own memory", "mdist", arguments=("--memory", "library")),
             *(Variant(f"floor, {way}", "exchange", "bare", ("--algorithm", way)) for way in ("pull", "push"))]
 
 
-def compile_lines(program, target, build):
+def compile_lines(program, target, build, from_pypi):
     """Returns the compiler's command lines. Raises Skipped if something is missing."""
     loop = str(HERE / "loop.c")
+    if program in pypi.PACKAGES:
+        if not from_pypi:
+            raise Skipped("not asked for (--pypi)")
+        environment = pypi.environment(program, build)
+        os.symlink(environment, f"{target}.environment")
+        return [["gcc", "-O3", str(HERE / "mpi.c"), loop, "-I", f"{environment}/include", "-L", f"{environment}/lib",
+                 "-lmpi", f"-Wl,-rpath,{environment}/lib", "-o", target]]
     if program in ("openmpi", "mpich"):
         return [[f"mpicc.{program}", "-O3", str(HERE / "mpi.c"), loop, "-o", target]]
     if program == "gloo":
@@ -71,11 +98,12 @@ def compile_lines(program, target, build):
              "-lmdist", f"-Wl,-rpath,{folder}", "-o", target]]
 
 
-def make(program, folder, build):
-    """Builds the contestant into `folder`. Raises Skipped with the reason and what to install."""
+def make(program, folder, build, from_pypi=False):
+    """Builds the contestant into `folder`. Raises Skipped with the reason and what to install.
+    `from_pypi`: also those whose libraries come from there."""
     install = f" (apt-get install {PACKAGES[program]})" if program in PACKAGES else ""
     try:
-        for line in compile_lines(program, str(folder / program), build):
+        for line in compile_lines(program, str(folder / program), build, from_pypi):
             if shutil.which(line[0]) is None:
                 raise Skipped(f"{line[0]} is not installed")
             result = subprocess.run(line, capture_output=True, text=True)
@@ -129,7 +157,8 @@ def exchange(place, command, variables, _scratch):
     return [(command, {**variables, "PEER_SIZE": str(place.workers)})]  # it forks the workers
 
 
-STARTERS = {"openmpi": openmpi, "mpich": mpich, "gloo": gloo, "exchange": exchange, "mdist": mdist}
+STARTERS = {"openmpi": openmpi, "mpich": mpich, "gloo": gloo, "exchange": exchange, "mdist": mdist,
+            **{program: pypi.starter(program) for program in pypi.PACKAGES}}
 
 
 def commands(variant, place, folder, sizes, seconds):

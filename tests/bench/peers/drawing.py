@@ -4,9 +4,11 @@ import dataclasses
 import math
 
 WIDTH, HEIGHT = 760, 400
-LEFT, RIGHT, TOP, BOTTOM = 90, 120, 44, 58
+LEFT, RIGHT, TOP, BOTTOM = 90, 130, 44, 58
 LIBRARY = "#c2185b"
-COLORS = {"libmdist": LIBRARY, "MPICH": "#1565c0", "Open MPI": "#2e7d32", "Gloo": "#6d6d6d"}
+BEST = ", best"  # a library at its best settings has the color of the library as shipped, which is dashed then
+COLORS = {"libmdist": LIBRARY, "MPICH": "#1565c0", "Open MPI": "#2e7d32", "Gloo": "#6d6d6d", "MPICH 5": "#00838f",
+          "Open MPI 5": "#9e9d24", "Intel MPI": "#ef6c00"}
 OTHER_COLORS = ("#c2185b", "#1565c0", "#2e7d32", "#6d6d6d", "#ef6c00", "#6a1b9a", "#00838f", "#4e342e", "#9e9d24")
 
 
@@ -36,10 +38,12 @@ class Chart:
         return HEIGHT - BOTTOM - (math.log10(value) - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
 
     def color(self, name):
-        return self.colors.get(name, "#000000")
+        return self.colors.get(name) or self.colors.get(name.removesuffix(BEST), "#000000")
 
 
 def colors_of(names):
+    if all(name.removesuffix(BEST) in COLORS for name in names):
+        return COLORS
     return {name: OTHER_COLORS[i % len(OTHER_COLORS)] for i, name in enumerate(names)}
 
 
@@ -60,8 +64,9 @@ def grid(chart):
 def curve(chart, name):
     color, width = chart.color(name), 3 if name == "libmdist" else 1.8
     places = [(chart.x(x), chart.y(y)) for x, y in chart.curves[name]]
+    dashes = ' stroke-dasharray="6 4"' if name + BEST in chart.curves else ""
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    yield f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="{width}"/>'
+    yield f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="{width}"{dashes}/>'
     for x, y in places:
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{width}" fill="{color}"/>'
 

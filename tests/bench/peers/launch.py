@@ -95,7 +95,8 @@ def machine():
 
 def clean_environment():
     """Returns this environment without the variables that would affect the contestants."""
-    reaching = ("MDIST_", "PEER_", "OMPI_", "MALLOC_", "TF_CONFIG", "UCX_", "GLOO_", "MPIR_")
+    reaching = ("MDIST_", "PEER_", "OMPI_", "MALLOC_", "TF_CONFIG", "UCX_", "GLOO_", "MPIR_", "I_MPI_", "PRTE_",
+                "PMIX_")
     return {name: value for name, value in os.environ.items() if not name.startswith(reaching)}
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table for people."""
+import json
+import pathlib
+import sys
 
 
 def size_text(size):
@@ -79,3 +82,7 @@ def print_report(report):
         print_scene(scene)
     for what, reason in report["skipped"].items():
         print(f"\n{what}: {reason}")
+
+
+if __name__ == "__main__":  # of a report of `run --json`
+    print_report(json.loads(pathlib.Path(sys.argv[1]).read_text()))

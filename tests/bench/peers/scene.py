@@ -62,7 +62,7 @@ class Scene:
         """Returns whether the variant runs in later rounds."""
         if way_of(variant) in self.too_long:
             return False
-        limit = 30 + len(sizes) * (10 if not self.plan.place.between_hosts else 30)
+        limit = 30 + len(sizes) * (5 if not self.plan.place.between_hosts else 30)
         try:
             taken = launch(commands(variant, self.plan.place, self.folder, sizes, self.plan.seconds), limit)
         except Skipped as reason:
@@ -125,7 +125,7 @@ class Scene:
 
 def way_of(variant):
     """Returns what makes it slow: wherever its buffers lie."""
-    return variant.family, tuple(word for word in variant.arguments if word != "--separate")
+    return variant.family, variant.variables, tuple(word for word in variant.arguments if word != "--separate")
 
 
 def compared(times, best):
