@@ -103,7 +103,8 @@ class Part final : public Schedule {
         const Call &call = **job_.calls(link_.self());
         for (std::size_t b = 0; b < call.buffer_count; ++b)
             ranges.push_back({call.outputs[b].data, call.outputs[b].elements * dtype_size(call.outputs[b].dtype)});
-        current_ = std::make_unique<Broadcast>(link_, header.sequence << 32, way_.root, ranges, way_.chunk_elements);
+        current_ = std::make_unique<Broadcast>(link_, header.sequence << 32, way_.root, way_.per_host, ranges,
+                                               way_.chunk_elements);
         broadcast_ = true;
     }
 

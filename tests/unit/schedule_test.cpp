@@ -61,6 +61,16 @@ void all_reduce_in_several_levels_gives_the_bits_of_the_reference_in_any_order_o
     for (const uint32_t seed : seeds(10, 100)) check_levels(seed, 100'000);
 }
 
+/// How many bytes cross from or to a host, in the job of `links`.
+uint64_t crossed(const Links &links, uint32_t host, uint32_t per_host, bool out) {
+    uint64_t bytes = 0;
+    for (uint32_t worker = 0; worker < links.size(); ++worker)
+        for (uint32_t peer = 0; peer < links.size(); ++peer)
+            if (worker / per_host != peer / per_host && (out ? worker : peer) / per_host == host)
+                bytes += dynamic_cast<const CountingLink &>(*links[worker]).bytes_to(peer);
+    return bytes;
+}
+
 void hosts_give_each_other_what_one_worker_of_each_would(void **) {
     constexpr uint32_t kHosts = 3, kPerHost = 4, kPerWorker = 2;
     constexpr uint64_t kElements = 12 * 6400;
@@ -71,14 +81,8 @@ void hosts_give_each_other_what_one_worker_of_each_would(void **) {
     for (auto &link : make_inproc_links(kHosts * kPerHost))
         links.push_back(std::make_unique<CountingLink>(std::move(link)));
     reduce_all(random, job, links, 0, {job.spans(), kPerHost, {kHosts}});
-    for (uint32_t host = 0; host < kHosts; ++host) {
-        uint64_t crossed = 0;
-        for (uint32_t i = 0; i < kPerHost; ++i)
-            for (uint32_t peer = 0; peer < kHosts * kPerHost; ++peer)
-                if (peer / kPerHost != host)
-                    crossed += dynamic_cast<const CountingLink &>(*links[host * kPerHost + i]).bytes_to(peer);
-        assert_int_equal(crossed, 2 * kElements * sizeof(float) / kHosts * (kHosts - 1));
-    }
+    for (uint32_t host = 0; host < kHosts; ++host)
+        assert_int_equal(crossed(links, host, kPerHost, true), 2 * kElements * sizeof(float) / kHosts * (kHosts - 1));
 }
 
 void a_row_that_scatters_gives_every_replica_its_part(void **) {
@@ -140,7 +144,8 @@ void a_direct_agreement_gives_everybody_every_payload(void **) {
 void broadcast_gives_everybody_the_roots_bytes(void **) {
     for (const uint32_t seed : seeds(300, 3000)) {
         Random random(seed);
-        const auto parties = static_cast<uint32_t>(1 + random() % 6);
+        const auto per_host = static_cast<uint32_t>(1 + random() % 4);
+        const auto parties = per_host * static_cast<uint32_t>(1 + random() % 5);
         const auto root = static_cast<uint32_t>(random() % parties);
         std::vector<std::size_t> sizes(1 + random() % 4);
         for (std::size_t &size : sizes) size = random() % 3 * (random() % 200);
@@ -154,9 +159,28 @@ void broadcast_gives_everybody_the_roots_bytes(void **) {
         const std::size_t chunk = 1 + random() % 100;
         const auto expected = data[root];
         drive(random, parties, [&](uint32_t party) {
-            return std::make_unique<Broadcast>(*links[party], 5, root, ranges[party], chunk);
+            return std::make_unique<Broadcast>(*links[party], 5, root, per_host, ranges[party], chunk);
         });
         for (uint32_t party = 0; party < parties; ++party) assert_true(data[party] == expected);
+    }
+}
+
+void a_broadcast_crosses_to_each_host_once(void **) {
+    constexpr uint32_t kHosts = 4, kPerHost = 3, kRoot = 7;
+    constexpr std::size_t kBytes = 36 * 1000;
+    Random random(test_seed(1));
+    Links links;
+    for (auto &link : make_inproc_links(kHosts * kPerHost))
+        links.push_back(std::make_unique<CountingLink>(std::move(link)));
+    std::vector<std::vector<char>> data(kHosts * kPerHost, std::vector<char>(kBytes));
+    drive(random, kHosts * kPerHost, [&](uint32_t party) {
+        return std::make_unique<Broadcast>(*links[party], 5, kRoot, kPerHost,
+                                           std::vector<Broadcast::Range>{{data[party].data(), kBytes}}, 1000);
+    });
+    for (uint32_t host = 0; host < kHosts; ++host) {
+        const bool has_root = host == kRoot / kPerHost;
+        assert_int_equal(crossed(links, host, kPerHost, false), has_root ? 0 : kBytes);
+        assert_int_equal(crossed(links, host, kPerHost, true), has_root ? kBytes : kBytes / 3 * 2);
     }
 }
 
@@ -236,6 +260,7 @@ SUBJECT(schedule) {
         cmocka_unit_test(a_row_that_scatters_gives_every_replica_its_part),
         cmocka_unit_test(a_direct_agreement_gives_everybody_every_payload),
         cmocka_unit_test(broadcast_gives_everybody_the_roots_bytes),
+        cmocka_unit_test(a_broadcast_crosses_to_each_host_once),
         cmocka_unit_test(transfer_moves_any_ranges_between_any_workers),
         cmocka_unit_test(another_operation_is_a_mismatch_on_both_sides),
         cmocka_unit_test(a_payload_past_the_limit_is_refused_before_it_is_made_room_for),

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broadcast: sends large data to all workers over a link. The root sends each chunk to one other worker, taking turns.
-// That worker passes it on to the rest. Each worker's connection carries the data about once, however many workers
-// there are.
+// Broadcast: sends large data to all workers over a link, chunk by chunk. Each chunk has a place, in turns: the worker
+// in this place on each host carries it. The root gives it to the carrier of its own host. That one gives it to the
+// carrier of one other host, in turns, who passes it on to those of the rest. Each carrier gives it to its mates.
+//
+// So each host takes the data once from the network and passes it on about once, however many hosts and workers there
+// are.
 #pragma once
 
 #include "comm/links/link.h"
@@ -9,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 namespace mdist {
@@ -21,29 +25,41 @@ class Broadcast final : public Schedule {
         std::size_t bytes;
     };
 
-    /// The schedule uses the low 32 bits of `tag`. `chunk_bytes` 0 chooses the best chunk for this size. All workers
-    /// must pass the same value.
-    Broadcast(Link &link, uint64_t tag, uint32_t root, const std::vector<Range> &ranges, std::size_t chunk_bytes = 0);
+    /// Each host has `per_host` workers, with consecutive ranks. The schedule uses the low 32 bits of `tag`.
+    /// `chunk_bytes` 0 chooses the best chunk for this size. All workers must pass the same values.
+    Broadcast(Link &link, uint64_t tag, uint32_t root, uint32_t per_host, const std::vector<Range> &ranges,
+              std::size_t chunk_bytes = 0);
 
     bool advance() override;
 
   private:
-    /// A chunk that this worker passes on.
+    static constexpr uint32_t kNobody = UINT32_MAX;
+
+    /// What this worker does with a chunk.
+    struct Part {
+        uint32_t from = kNobody;         // on the root
+        std::vector<uint32_t> far = {};  // get it from this worker: on other hosts,
+        std::vector<uint32_t> near = {}; // and mates
+    };
+    /// A chunk that this worker gives to others.
     struct Relayed {
         Range range;
         uint64_t tag;
+        Part part;
         Pending arrival;
     };
 
-    uint32_t relay(uint64_t chunk) const;
+    Part part(uint64_t chunk) const;
     void post(const Range &range, uint64_t chunk);
     bool pass_on();
+    void give(const Relayed &chunk, const std::vector<uint32_t> &workers);
 
     Link &link_;
     const uint64_t tag_;
     const uint32_t root_;
-    std::vector<Relayed> relayed_; // in the order in which they arrive
-    std::size_t passed_on_ = 0;
+    const uint32_t per_host_;
+    std::deque<Relayed> relayed_; // the link points at their Pending
+    std::size_t passed_near_ = 0, passed_far_ = 0;
     Pending pending_;
 };
 

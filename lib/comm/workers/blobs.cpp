@@ -137,7 +137,9 @@ void broadcast_blob(Workers &workers, const Call &call, void *data, std::size_t 
     const bool here = workers.self() == 0;
     WorkerOperation operation(workers, call, timeout_ns);
     along ? operation.agree({data, here ? bytes : 0}, 0) : operation.agree();
-    if (!along) return operation.run<Broadcast>(operation.tag(), 0, std::vector<Broadcast::Range>{{data, bytes}});
+    if (!along)
+        return operation.run<Broadcast>(operation.tag(), 0, workers.per_host(),
+                                        std::vector<Broadcast::Range>{{data, bytes}});
     const Link::Message come = operation.payload(0);
     operation.checked([&] {
         if (come.bytes != bytes) throw bad_message(0, text(come.bytes, " bytes to all workers instead of ", bytes));

@@ -64,7 +64,7 @@ void broadcast_in_chunks(const Collective &asked) {
         const void *const from = asked.call_of(call.root).inputs[b].data;
         if (from != output.data) std::memcpy(output.data, from, bytes_of(output));
     }
-    operation.run<Broadcast>(operation.tag(), root, ranges);
+    operation.run<Broadcast>(operation.tag(), root, asked.workers.per_host(), ranges);
     spread(asked);
 }
 

@@ -17,7 +17,7 @@ inline constexpr uint32_t kMostDirect = 16;
 /// Bytes of partials that a block gives in a round of a sum along the tree. Each round costs a trip and all bytes. To
 /// split the sum costs more trips or messages.
 inline std::size_t tree_sum(uint32_t hosts, uint32_t per_host) {
-    constexpr std::size_t kOfTwo = 32768, kOfTwoHosts = 16384, kOfMore = 4096;
+    constexpr std::size_t kOfTwo = 32768, kOfTwoHosts = 8192, kOfMore = 4096;
     return hosts > 2 ? kOfMore : per_host > 1 ? kOfTwoHosts : kOfTwo;
 }
 
@@ -26,11 +26,11 @@ inline std::size_t tree_sum(uint32_t hosts, uint32_t per_host) {
 inline constexpr uint32_t kLargestGroup = 8;
 
 /// Bytes of a broadcast that go along with the header. Directly, the root sends them to each worker. By relays, each
-/// worker sends them once at a time. In chunks, each sends to each other: too often where hosts have several workers.
+/// worker sends them once at a time. In chunks, each sends to each other host: too often if there are many.
 inline std::size_t broadcast_along(uint32_t workers, uint32_t per_host, bool directly) {
-    constexpr std::size_t kDirectly = 65536, kByRelays = 32768, kByRelaysOfMany = 262144, kMany = 64;
+    constexpr std::size_t kDirectly = 65536, kByRelays = 32768, kAmongMany = 262144, kMany = 64;
     if (directly) return kDirectly / std::max(workers - 1, 1u);
-    return per_host > 1 || workers > kMany ? kByRelaysOfMany : kByRelays;
+    return workers / per_host > kMany ? kAmongMany : kByRelays;
 }
 
 /// Bytes that each of `givers` workers gives to all along with its header, where others would wait a trip for them.

@@ -274,10 +274,10 @@ MDIST_WAY(GiveDirectly, JobOfWorkers, { return {tell_directly(link, worker, byte
 MDIST_WAY(GiveByRelays, RelayedJob, { return {tell_by_relays(link, worker, bytes_, 0)}; });
 
 MDIST_WAY(GiveInChunks, JobOfWorkers, {
-    return {
-        tell(link, worker, 0, kNobody), [&link, this] {
-            return std::make_unique<Broadcast>(link, kTag, 0, std::vector<Broadcast::Range>{{memory_.begin(), bytes_}});
-        }};
+    return {tell(link, worker, 0, kNobody), [&link, this] {
+                return std::make_unique<Broadcast>(link, kTag, 0, per_host_,
+                                                   std::vector<Broadcast::Range>{{memory_.begin(), bytes_}});
+            }};
 });
 
 // --- all-gather
