@@ -89,6 +89,19 @@ void all_ways_give_what_the_definition_says(void **) {
     if (all.count() >= 45) check_that_each_was_taken(taken); // fewer are too few to need every way
 }
 
+/// Longer than what is sent at once, where hosts have several workers.
+void long_pieces_give_what_the_definition_says(void **) {
+    constexpr uint64_t kElements = 150'000;
+    Crowd crowd(Spans({1, 2, 1, 1, 1, 1}), 2);
+    Random random(test_seed(1));
+    Taken taken;
+    for (const CallFunction *const function :
+         {&calls::kAllGather, &calls::kAllReduce, &calls::kBroadcast, &calls::kReduceScatter}) {
+        CollectiveJob job(random, *function, crowd.replicas(), kElements);
+        check_all(crowd, job, taken);
+    }
+}
+
 /// More of them than agree directly.
 void many_workers_give_what_the_definition_says(void **) {
     for (const auto &[workers, per_host] : {std::pair<uint32_t, uint32_t>{17, 1}, {18, 3}, {24, 2}, {21, 1}}) {
@@ -209,6 +222,7 @@ void workers_in_two_calls_all_fail_for_that(void **) {
 SUBJECT(ways) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(all_ways_give_what_the_definition_says),
+        cmocka_unit_test(long_pieces_give_what_the_definition_says),
         cmocka_unit_test(many_workers_give_what_the_definition_says),
         cmocka_unit_test(a_crowd_gives_what_the_definition_says),
         cmocka_unit_test(groups_give_what_the_definition_says),

@@ -24,18 +24,30 @@ class Transfer final : public Schedule {
         std::size_t bytes;
     };
 
-    /// The i-th range sent to a worker goes to the i-th range that it receives from this worker; both have the same
-    /// size. A range sent to this worker itself is copied at once. The schedule uses the low 32 bits of `tag`.
-    /// `earlier` may be null. If not, the transfer is over only when it counts nothing any more.
+    /// What this worker receives for others, too: each range, in this order, is passed on to all of `to`.
+    struct Passed {
+        std::vector<Incoming> receives;
+        std::vector<uint32_t> to;
+    };
+
+    /// The i-th range sent to a worker, or then passed on to it, goes to the i-th range that it receives from this
+    /// worker; both have the same size. A range sent to this worker itself is copied at once. The schedule uses the low
+    /// 32 bits of `tag`. `earlier` may be null. If not, the transfer is over only when it counts nothing any more.
     Transfer(Link &link, uint64_t tag, const std::vector<Outgoing> &sends, const std::vector<Incoming> &receives,
-             const Pending *earlier = nullptr);
+             const Pending *earlier = nullptr, Passed passed = {});
 
     bool advance() override;
 
   private:
+    bool pass_on();
+
     Link &link_;
+    const uint64_t tag_;
     Pending pending_;
     const Pending *earlier_;
+    const Passed passed_;
+    std::vector<Pending> arrivals_; // of what is passed on
+    std::size_t passed_on_ = 0;
 };
 
 } // namespace mdist

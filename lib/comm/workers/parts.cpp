@@ -277,8 +277,9 @@ class Parts {
     void carry_out(const Plan &plan, WorkerOperation &operation) {
         if (pattern_ == Pattern::kReduceScatter && !data_.empty()) return combine(plan);
         each_own_move(plan, [&](const Move &move) { move.sums() ? add_sum(move) : add_copy(move); });
-        if (!sends_.empty() || !receives_.empty() || !behind_.done())
-            operation.run<Transfer>(operation.tag(), sends_, receives_, &behind_);
+        receives_.insert(receives_.end(), from_carriers_.begin(), from_carriers_.end());
+        if (!sends_.empty() || !receives_.empty() || !passed_.receives.empty() || !behind_.done())
+            operation.run<Transfer>(operation.tag(), sends_, receives_, &behind_, std::move(passed_));
         for (const Move &move : scattered_) sum_scattered(asked_, move, operation);
         if (to_all_) spread(asked_);
         if (!sums_) return;
@@ -302,9 +303,47 @@ class Parts {
         else if (from != nullptr)
             from += move.input_begin * size;
         char *to = takes ? at((to_all ? call_ : asked_.call_of(move.to)).outputs[b], move.output_begin) : nullptr;
-        if (takes && from == nullptr) receives_.push_back({asked_.worker_of(move.from), to, bytes});
+        const bool hop = to_all && asked_.workers.per_host() > 1 && !asked_.workers.meets_directly();
+        if (takes && from == nullptr)
+            hop ? receive_by_hosts(asked_.worker_of(move.from), to, bytes)
+                : receives_.push_back({asked_.worker_of(move.from), to, bytes});
         if (takes && from != nullptr && from != to) std::memcpy(to, from, bytes);
-        if (gives && !given_) give(move.to, from, bytes, sends_);
+        if (gives && !given_) hop ? give_by_hosts(from, bytes) : give(move.to, from, bytes, sends_);
+    }
+
+    // Where hosts have several workers, what all take comes to each host once: to the worker in the giver's place, who
+    // passes it on to its mates.
+
+    template <class Use>
+    static void each_chunk(std::size_t bytes, Use use) {
+        constexpr std::size_t kMost = 262144; // small enough that mates need not wait for long
+        for (std::size_t at = 0; at < bytes; at += kMost) use(at, std::min(kMost, bytes - at));
+    }
+
+    bool is_mate(uint32_t worker) const {
+        return worker / asked_.workers.per_host() == self() / asked_.workers.per_host();
+    }
+    bool has_same_place(uint32_t worker) const {
+        return worker % asked_.workers.per_host() == self() % asked_.workers.per_host();
+    }
+
+    void give_by_hosts(const char *from, std::size_t bytes) {
+        for (uint32_t peer = 0; peer < asked_.workers.count(); ++peer)
+            if (peer != self() && (is_mate(peer) || has_same_place(peer)))
+                each_chunk(bytes, [&](std::size_t at, std::size_t count) {
+                    sends_.push_back({peer, from + at, count});
+                });
+    }
+
+    void receive_by_hosts(uint32_t giver, char *to, std::size_t bytes) {
+        const uint32_t per_host = asked_.workers.per_host(), first = self() / per_host * per_host;
+        if (passed_.to.empty())
+            for (uint32_t mate = first; mate < first + per_host; ++mate)
+                if (mate != self()) passed_.to.push_back(mate);
+        const bool direct = is_mate(giver) || has_same_place(giver);
+        std::vector<Transfer::Incoming> &list = is_mate(giver) ? receives_ : direct ? passed_.receives : from_carriers_;
+        const uint32_t worker = direct ? giver : first + giver % per_host;
+        each_chunk(bytes, [&](std::size_t at, std::size_t count) { list.push_back({worker, to + at, count}); });
     }
 
     /// Makes this worker's parts of the sums from all workers' partials.
@@ -342,6 +381,8 @@ class Parts {
     bool sums_ = false;
     std::vector<Transfer::Outgoing> sends_;
     std::vector<Transfer::Incoming> receives_;
+    std::vector<Transfer::Incoming> from_carriers_; // what mates pass on
+    Transfer::Passed passed_;
     std::vector<Move> scattered_; // sums, in a group whose spans are not of positions
 };
 
