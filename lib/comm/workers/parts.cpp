@@ -125,9 +125,9 @@ class DataAlong {
     /// Whether a worker's data is small enough.
     bool small(uint32_t worker) const {
         const Workers &workers = asked_.workers;
-        const std::size_t most =
-            sizes::parts_along(workers.count(), pattern_ == Pattern::kFromRoot ? 1 : workers.count(),
-                               workers.meets_directly(), pattern_ == Pattern::kGather);
+        const std::size_t most = sizes::parts_along(workers.count(), workers.per_host(),
+                                                    pattern_ == Pattern::kFromRoot ? 1 : workers.count(),
+                                                    workers.meets_directly(), pattern_ == Pattern::kGather);
         const std::size_t all = blob_bytes(worker);
         return all - table_bytes(asked_, worker) <= most && all <= most_inline(workers, workers.meets_directly());
     }

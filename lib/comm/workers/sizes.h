@@ -34,11 +34,12 @@ inline std::size_t broadcast_along(uint32_t workers, uint32_t per_host, bool dir
 }
 
 /// Bytes that each of `givers` workers gives to all along with its header, where others would wait a trip for them.
-/// `to_all`: all of them are of use to every worker.
-inline std::size_t parts_along(uint32_t workers, uint32_t givers, bool directly, bool to_all) {
-    constexpr std::size_t kDirectly = 16384, kOfOne = 36864, kPartials = 16384, kToAll = 294912;
+/// `to_all`: all of them are of use to every worker. Behind it, they cross to each host once.
+inline std::size_t parts_along(uint32_t workers, uint32_t per_host, uint32_t givers, bool directly, bool to_all) {
+    constexpr std::size_t kDirectly = 16384, kOfOne = 36864, kPartials = 16384, kToAll = 294912, kToHosts = 49152;
     if (directly) return kDirectly / std::max(workers - 1, 1u);
-    return to_all ? kToAll / givers : givers == 1 ? kOfOne : kPartials / givers;
+    if (to_all) return (per_host > 1 ? kToHosts : kToAll) / givers;
+    return givers == 1 ? kOfOne : kPartials / givers;
 }
 
 } // namespace mdist::sizes
