@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules over links, driven by one thread that lets parties advance in a random order: every run is repeatable.
 #include "comm/schedules/broadcast.h"
+#include "comm/schedules/host_gather.h"
 #include "comm/schedules/transfer.h"
 #include "inproc.h"
 #include "strategy/job/call_functions.h"
@@ -207,6 +208,45 @@ void transfer_moves_any_ranges_between_any_workers(void **) {
     }
 }
 
+/// Each worker has some pieces of any length; all take all of them.
+void what_all_gather_crosses_to_each_host_once(void **) {
+    for (const uint32_t seed : seeds(60, 600)) {
+        Random random(seed);
+        const auto per_host = static_cast<uint32_t>(1 + random() % 4), hosts = static_cast<uint32_t>(1 + random() % 4);
+        const uint32_t parties = hosts * per_host;
+        std::vector<std::pair<uint32_t, std::vector<unsigned char>>> pieces;
+        uint64_t all = 0;
+        for (uint64_t i = 0; i < random() % 12; ++i) {
+            const auto giver = static_cast<uint32_t>(random() % parties);
+            pieces.emplace_back(giver, random_bytes(random, random() % (seed % 8 == 0 ? 600'000 : 100)));
+            all += pieces.back().second.size();
+        }
+        std::vector<std::vector<std::vector<char>>> to(parties);
+        Links links;
+        for (auto &link : make_inproc_links(parties)) links.push_back(std::make_unique<CountingLink>(std::move(link)));
+        drive(random, parties, [&](uint32_t party) {
+            HostGather gather(party, parties, per_host);
+            for (const auto &[giver, bytes] : pieces) {
+                std::vector<char> &room = to[party].emplace_back(bytes.begin(), bytes.end());
+                if (giver != party) std::fill(room.begin(), room.end(), '\0');
+                giver == party ? gather.give(room.data(), room.size())
+                               : gather.receive(giver, room.data(), room.size());
+            }
+            std::vector<Transfer::Outgoing> sends;
+            std::vector<Transfer::Incoming> receives;
+            Transfer::Passed passed = gather.finish(sends, receives);
+            return std::make_unique<Transfer>(*links[party], 5, sends, receives, nullptr, std::move(passed));
+        });
+        uint64_t sent = 0;
+        for (uint32_t host = 0; host < hosts; ++host) sent += crossed(links, host, per_host, true);
+        assert_int_equal(sent, all * (hosts - 1));
+        for (uint32_t party = 0; party < parties; ++party)
+            for (std::size_t i = 0; i < pieces.size(); ++i)
+                assert_true(std::equal(pieces[i].second.begin(), pieces[i].second.end(), to[party][i].begin(),
+                                       [](unsigned char a, char b) { return a == static_cast<unsigned char>(b); }));
+    }
+}
+
 void another_operation_is_a_mismatch_on_both_sides(void **) {
     const Links links = make_inproc_links(2);
     float x = 1;
@@ -262,6 +302,7 @@ SUBJECT(schedule) {
         cmocka_unit_test(broadcast_gives_everybody_the_roots_bytes),
         cmocka_unit_test(a_broadcast_crosses_to_each_host_once),
         cmocka_unit_test(transfer_moves_any_ranges_between_any_workers),
+        cmocka_unit_test(what_all_gather_crosses_to_each_host_once),
         cmocka_unit_test(another_operation_is_a_mismatch_on_both_sides),
         cmocka_unit_test(a_payload_past_the_limit_is_refused_before_it_is_made_room_for),
         cmocka_unit_test(a_closed_link_is_a_lost_peer_for_those_who_wait),

@@ -4,6 +4,7 @@
 #include "comm/call/bad_message.h"
 #include "comm/call/buffers.h"
 #include "comm/plan/plan.h"
+#include "comm/schedules/host_gather.h"
 #include "comm/schedules/relayed_agreement.h"
 #include "comm/schedules/transfer.h"
 #include "comm/workers/blobs.h"
@@ -146,7 +147,8 @@ class Parts {
           call_(asked.call()),
           pattern_(call_.kind->pattern()),
           told_(call_.kind->traits().tells_lengths),
-          early_(early) {
+          early_(early),
+          by_hosts_(asked.workers.self(), asked.workers.count(), asked.workers.per_host()) {
         if (told_) blob_ = table_of(asked);
         if (early && follows_headers())
             list_behind();
@@ -277,9 +279,9 @@ class Parts {
     void carry_out(const Plan &plan, WorkerOperation &operation) {
         if (pattern_ == Pattern::kReduceScatter && !data_.empty()) return combine(plan);
         each_own_move(plan, [&](const Move &move) { move.sums() ? add_sum(move) : add_copy(move); });
-        receives_.insert(receives_.end(), from_carriers_.begin(), from_carriers_.end());
-        if (!sends_.empty() || !receives_.empty() || !passed_.receives.empty() || !behind_.done())
-            operation.run<Transfer>(operation.tag(), sends_, receives_, &behind_, std::move(passed_));
+        Transfer::Passed passed = by_hosts_.finish(sends_, receives_);
+        if (!sends_.empty() || !receives_.empty() || !passed.receives.empty() || !behind_.done())
+            operation.run<Transfer>(operation.tag(), sends_, receives_, &behind_, std::move(passed));
         for (const Move &move : scattered_) sum_scattered(asked_, move, operation);
         if (to_all_) spread(asked_);
         if (!sums_) return;
@@ -303,47 +305,12 @@ class Parts {
         else if (from != nullptr)
             from += move.input_begin * size;
         char *to = takes ? at((to_all ? call_ : asked_.call_of(move.to)).outputs[b], move.output_begin) : nullptr;
-        const bool hop = to_all && asked_.workers.per_host() > 1 && !asked_.workers.meets_directly();
+        const bool by_hosts = to_all && !asked_.workers.meets_directly();
         if (takes && from == nullptr)
-            hop ? receive_by_hosts(asked_.worker_of(move.from), to, bytes)
-                : receives_.push_back({asked_.worker_of(move.from), to, bytes});
+            by_hosts ? by_hosts_.receive(asked_.worker_of(move.from), to, bytes)
+                     : receives_.push_back({asked_.worker_of(move.from), to, bytes});
         if (takes && from != nullptr && from != to) std::memcpy(to, from, bytes);
-        if (gives && !given_) hop ? give_by_hosts(from, bytes) : give(move.to, from, bytes, sends_);
-    }
-
-    // Where hosts have several workers, what all take comes to each host once: to the worker in the giver's place, who
-    // passes it on to its mates.
-
-    template <class Use>
-    static void each_chunk(std::size_t bytes, Use use) {
-        constexpr std::size_t kMost = 262144; // small enough that mates need not wait for long
-        for (std::size_t at = 0; at < bytes; at += kMost) use(at, std::min(kMost, bytes - at));
-    }
-
-    bool is_mate(uint32_t worker) const {
-        return worker / asked_.workers.per_host() == self() / asked_.workers.per_host();
-    }
-    bool has_same_place(uint32_t worker) const {
-        return worker % asked_.workers.per_host() == self() % asked_.workers.per_host();
-    }
-
-    void give_by_hosts(const char *from, std::size_t bytes) {
-        for (uint32_t peer = 0; peer < asked_.workers.count(); ++peer)
-            if (peer != self() && (is_mate(peer) || has_same_place(peer)))
-                each_chunk(bytes, [&](std::size_t at, std::size_t count) {
-                    sends_.push_back({peer, from + at, count});
-                });
-    }
-
-    void receive_by_hosts(uint32_t giver, char *to, std::size_t bytes) {
-        const uint32_t per_host = asked_.workers.per_host(), first = self() / per_host * per_host;
-        if (passed_.to.empty())
-            for (uint32_t mate = first; mate < first + per_host; ++mate)
-                if (mate != self()) passed_.to.push_back(mate);
-        const bool direct = is_mate(giver) || has_same_place(giver);
-        std::vector<Transfer::Incoming> &list = is_mate(giver) ? receives_ : direct ? passed_.receives : from_carriers_;
-        const uint32_t worker = direct ? giver : first + giver % per_host;
-        each_chunk(bytes, [&](std::size_t at, std::size_t count) { list.push_back({worker, to + at, count}); });
+        if (gives && !given_) by_hosts ? by_hosts_.give(from, bytes) : give(move.to, from, bytes, sends_);
     }
 
     /// Makes this worker's parts of the sums from all workers' partials.
@@ -381,8 +348,7 @@ class Parts {
     bool sums_ = false;
     std::vector<Transfer::Outgoing> sends_;
     std::vector<Transfer::Incoming> receives_;
-    std::vector<Transfer::Incoming> from_carriers_; // what mates pass on
-    Transfer::Passed passed_;
+    HostGather by_hosts_;
     std::vector<Move> scattered_; // sums, in a group whose spans are not of positions
 };
 

@@ -3,6 +3,7 @@
 
 #include "comm/schedules/broadcast.h"
 #include "comm/schedules/direct_agreement.h"
+#include "comm/schedules/host_gather.h"
 #include "comm/schedules/relayed_agreement.h"
 #include "comm/schedules/split_sum.h"
 #include "comm/schedules/transfer.h"
@@ -287,27 +288,12 @@ MDIST_WAY(GatherByRelays, RelayedJob, { return {tell_by_relays(link, worker, own
 MDIST_WAY(GatherAfterTables, JobOfWorkers, {
     return {tell_by_relays(link, worker, kTable), [&link, worker, this] {
                 std::vector<Transfer::Outgoing> sends;
-                std::vector<Transfer::Incoming> receives, from_carriers;
-                Transfer::Passed passed;
-                const uint32_t first = worker / per_host_ * per_host_;
-                for (uint32_t i = 1; i < workers_; ++i) {
-                    const uint32_t to = (worker + i) % workers_, from = (worker + workers_ - i) % workers_;
-                    const auto mate = [&](uint32_t other) { return other / per_host_ * per_host_ == first; };
-                    const auto near = [&](uint32_t other) {
-                        return mate(other) || other % per_host_ == worker % per_host_;
-                    };
-                    if (mate(to)) passed.to.push_back(to);
-                    for (std::size_t at = 0; at < own_bytes(); at += 262144) {
-                        const std::size_t bytes = std::min<std::size_t>(262144, own_bytes() - at);
-                        if (near(to)) sends.push_back({to, memory_.begin(), bytes});
-                        if (near(from) && (per_host_ == 1 || mate(from)))
-                            receives.push_back({from, memory_.begin(), bytes});
-                        else
-                            (near(from) ? passed.receives : from_carriers)
-                                .push_back({near(from) ? from : first + from % per_host_, memory_.begin(), bytes});
-                    }
-                }
-                receives.insert(receives.end(), from_carriers.begin(), from_carriers.end());
+                std::vector<Transfer::Incoming> receives;
+                HostGather gather(worker, workers_, per_host_);
+                gather.give(memory_.begin(), own_bytes());
+                for (uint32_t other = 0; other < workers_; ++other)
+                    if (other != worker) gather.receive(other, memory_.begin(), own_bytes());
+                Transfer::Passed passed = gather.finish(sends, receives);
                 return std::make_unique<Transfer>(link, kTag, sends, receives, nullptr, std::move(passed));
             }};
 });
