@@ -134,8 +134,9 @@ void merge_partials(const Operation &operation, const Cut &fine, const Cut &coar
                     const void *const *partials, void *partial, std::size_t elements) {
     if (elements == 0) return;
     const Subtree &whole = coarse.subtrees()[index];
-    const auto *const first = std::find_if(fine.subtrees().data(), fine.subtrees().data() + fine.subtrees().size(),
-                                           [&](const Subtree &part) { return part.begin == whole.begin; });
+    const auto *const first =
+        std::lower_bound(fine.subtrees().data(), fine.subtrees().data() + fine.subtrees().size(), whole.begin,
+                         [](const Subtree &part, uint32_t begin) { return part.begin < begin; });
     const auto begin = static_cast<std::size_t>(first - fine.subtrees().data());
     if (fine.leaves()) {
         // The partials are the values themselves, which may be shorter than partials.
