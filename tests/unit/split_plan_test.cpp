@@ -106,12 +106,59 @@ void no_worker_has_many_peers(void **) {
     }
 }
 
+/// A header that only one of two sends would be taken for that of the next operation.
+void peers_are_each_others(void **) {
+    for (const uint32_t seed : seeds(300, 3000)) {
+        Random random(seed);
+        const auto per_host = static_cast<uint32_t>(1 + random() % 4), hosts = static_cast<uint32_t>(1 + random() % 20);
+        const Spans spans = Spans::even(per_host * hosts, 1);
+        const SplitPlan plan = random_plan(random, spans, per_host);
+        const JoinPlan joins(spans, per_host, random() % 2 == 0);
+        std::set<std::pair<uint32_t, uint32_t>> pairs;
+        for (uint32_t worker = 0; worker < spans.workers(); ++worker)
+            for (const uint32_t peer : plan.peers(worker, joins)) pairs.insert({worker, peer});
+        for (const auto &[worker, peer] : pairs) {
+            assert_int_not_equal(worker, peer);
+            assert_int_equal(pairs.count({peer, worker}), 1);
+        }
+    }
+}
+
+/// However large the parts are, scratch is bounded: no slice has much of the row, and no message is large.
+void slices_of_uneven_parts_are_short(void **) {
+    constexpr uint32_t kWorkers = 64;
+    constexpr uint64_t kElements = uint64_t{1} << 42, kMessage = 262144 / sizeof(float);
+    const Spans spans = Spans::even(kWorkers, 1);
+    const reduce::Cut cut(spans);
+    const SplitPlan plan(spans, 1, SplitPlan::groups_of(kWorkers, sizes::kLargestGroup));
+    const mdist_buffer_t buffer = {nullptr, kElements, MDIST_FLOAT32, 0};
+    Call call;
+    call.op = MDIST_SUM;
+    call.inputs = call.outputs = &buffer;
+    call.buffer_count = 1;
+    const Call *const calls[] = {&call};
+    for (const uint64_t small : {uint64_t{0}, kElements / kWorkers / 100, kElements / kWorkers}) { // all parts but one
+        std::vector<uint64_t> parts(kWorkers + 1, kElements);
+        for (uint32_t worker = 0; worker < kWorkers; ++worker) parts[worker] = worker * small;
+        const ReduceRow row(calls, 0, parts, cut, 0);
+        const SplitSlices slices(row, plan, 4, 0);
+        assert_in_range(slices.most({0, kWorkers}), kMessage / 2, kMessage * (plan.messages() + 2));
+        for (uint32_t piece = 0; piece < kWorkers; ++piece) {
+            assert_in_range(slices.most({piece, piece + 1}), small != 0, kMessage);
+            for (const uint64_t slice : {uint64_t{0}, slices.count() / 2, slices.count() - 1})
+                assert_in_range(slices.elements({piece, piece + 1}, slice), 0, slices.most({piece, piece + 1}));
+        }
+    }
+}
+
 } // namespace
 
 SUBJECT(split_plan) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(every_piece_is_summed_over_all_workers),
         cmocka_unit_test(no_worker_has_many_peers),
+        cmocka_unit_test(peers_are_each_others),
+        cmocka_unit_test(slices_of_uneven_parts_are_short),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

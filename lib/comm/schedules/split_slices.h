@@ -4,8 +4,8 @@
 //
 //   A row that does not scatter   is cut into slices, and each slice evenly into pieces. Neighbouring pieces are one
 //                                 range.
-//   A row that scatters           is cut into the parts of the workers. Each slice has the next elements of every part:
-//                                 a piece is those of its owner's, and of the worker's that rests meanwhile.
+//   A row that scatters           is cut into the parts of the workers. Each slice has an equal share of every part: a
+//                                 piece is those of its owner's, and of the worker's that rests meanwhile.
 //
 // Borrows its arguments. Immutable.
 #pragma once
@@ -49,7 +49,7 @@ class SplitSlices {
     const ReduceRow &row_;
     const SplitPlan &plan_;
     const std::size_t element_size_;
-    uint64_t elements_; // of a slice; of each part, if the row scatters
+    uint64_t elements_; // of a slice, about
     uint64_t count_;
 };
 
