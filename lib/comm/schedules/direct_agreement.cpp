@@ -19,11 +19,11 @@ OperationHeader with_payload(OperationHeader header, std::size_t bytes) {
 DirectAgreement::DirectAgreement(Link &link, const OperationHeader &mine, const Link::Message &payload,
                                  const std::vector<uint32_t> &peers)
     : link_(link), mine_(with_payload(mine, payload.bytes)), own_(payload) {
-    peers_.reserve(link.parties()); // must not grow: the link points into it
-    for (uint32_t i = 1; i < link.parties(); ++i) {
-        const uint32_t worker = (link.self() + i) % link.parties();
-        if (peers.empty() || std::binary_search(peers.begin(), peers.end(), worker)) peers_.push_back({worker});
-    }
+    // They must not grow: the link points into them.
+    peers_.reserve(peers.empty() ? link.parties() : peers.size());
+    for (const uint32_t worker : peers) peers_.push_back({worker});
+    for (uint32_t i = 1; peers.empty() && i < link.parties(); ++i)
+        peers_.push_back({(link.self() + i) % link.parties()});
     for (Peer &peer : peers_) {
         send_headed(link_, peer.worker, mine_, own_.data, pending_);
         peer.message.begin(link_, peer.worker);
@@ -57,11 +57,11 @@ bool DirectAgreement::accept(Peer &peer) {
 
 /// The peer; nullptr for this worker, and for those that are no peers.
 const DirectAgreement::Peer *DirectAgreement::find(uint32_t worker) const {
-    const uint32_t distance = (worker + link_.parties() - link_.self()) % link_.parties();
-    if (hears_all()) return distance != 0 ? &peers_[distance - 1] : nullptr;
+    const auto distance = [this](uint32_t other) { return (other + link_.parties() - link_.self()) % link_.parties(); };
     const auto found =
-        std::find_if(peers_.begin(), peers_.end(), [&](const Peer &peer) { return peer.worker == worker; });
-    return found != peers_.end() ? &*found : nullptr;
+        std::lower_bound(peers_.begin(), peers_.end(), distance(worker),
+                         [&](const Peer &peer, uint32_t wanted) { return distance(peer.worker) < wanted; });
+    return found != peers_.end() && found->worker == worker ? &*found : nullptr;
 }
 
 bool DirectAgreement::has_come(uint32_t worker) const {

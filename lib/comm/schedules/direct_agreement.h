@@ -18,7 +18,8 @@ class DirectAgreement final : public CallAgreement {
   public:
     /// `payload` is the same for all peers, and must outlive this. The payload bytes of `mine` are ignored. Nothing
     /// else may be under way on the link. `peers` are the workers that this one exchanges headers with, in ascending
-    /// order; empty: all. Then whoever finishes the operation must have heard of the others through these.
+    /// order from the next one on; empty: all. Then whoever finishes the operation must have heard of the others
+    /// through these.
     DirectAgreement(Link &link, const OperationHeader &mine, const Link::Message &payload,
                     const std::vector<uint32_t> &peers = {});
 
@@ -41,7 +42,7 @@ class DirectAgreement final : public CallAgreement {
     Link &link_;
     const OperationHeader mine_;
     const Link::Message own_;
-    std::vector<Peer> peers_; // beginning with the next worker, so that not all send to worker 0 first
+    std::vector<Peer> peers_; // from the next worker on, so that not all send to worker 0 first
     Pending pending_;         // everything but the headers
 };
 

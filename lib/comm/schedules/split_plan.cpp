@@ -33,9 +33,9 @@ SplitPlan::SplitPlan(const Spans &spans, uint32_t per_host, const std::vector<ui
     : per_host_(per_host), workers_(spans.workers()) {
     hosts_ = std::accumulate(groups.begin(), groups.end(), 1u, std::multiplies<>());
     pairs_ = workers_ / per_host_ - hosts_;
-    if (per_host_ > 1) levels_.push_back({Kind::kMates, per_host_, 0});
+    if (per_host_ > 1) levels_.push_back({Kind::kMates, per_host_, 1});
     if (pairs_ > 0) levels_.push_back({Kind::kPairs, 2, 0});
-    uint32_t stride = 1;
+    uint32_t stride = per_host_;
     for (const uint32_t size : groups) {
         if (size > 1) levels_.push_back({Kind::kHosts, size, stride});
         stride *= size;
@@ -54,26 +54,12 @@ SplitPlan::SplitPlan(const Spans &spans, uint32_t per_host, const std::vector<ui
         if (!rests(worker)) owners_[holds(static_cast<uint32_t>(levels_.size()), worker).begin] = worker;
 }
 
-uint32_t SplitPlan::number_of(uint32_t worker) const {
-    const uint32_t host = host_of(worker);
-    return host < 2 * pairs_ ? host / 2 : host - pairs_;
+uint32_t SplitPlan::place(uint32_t worker) const {
+    return worker - std::min((host_of(worker) + 1) / 2, pairs_) * per_host_;
 }
 
-uint32_t SplitPlan::worker_at(uint32_t number, uint32_t place) const {
-    return (number < pairs_ ? 2 * number : number + pairs_) * per_host_ + place;
-}
-
-/// A worker's place in its group.
-uint32_t SplitPlan::digit(const Level &level, uint32_t worker) const {
-    switch (level.kind) {
-        case Kind::kMates:
-            return worker % per_host_;
-        case Kind::kPairs:
-            return rests(worker) ? 1 : 0;
-        case Kind::kHosts:
-            break;
-    }
-    return number_of(worker) / level.stride % level.size;
+uint32_t SplitPlan::worker_at(uint32_t place) const {
+    return place + std::min(place / per_host_, pairs_) * per_host_;
 }
 
 /// A worker's block before a level.
@@ -86,7 +72,7 @@ uint32_t SplitPlan::block(const Level &level, uint32_t worker) const {
         case Kind::kHosts:
             break;
     }
-    return number_of(worker) / level.stride;
+    return place(worker) / level.stride;
 }
 
 uint32_t SplitPlan::levels(uint32_t worker) const {
@@ -100,7 +86,7 @@ SplitPlan::Pieces SplitPlan::holds(uint32_t level, uint32_t worker) const {
     for (uint32_t i = 0; i < level; ++i) {
         if (levels_[i].kind == Kind::kPairs) continue;
         const uint32_t each = (held.end - held.begin) / levels_[i].size;
-        held.begin += digit(levels_[i], worker) * each;
+        held.begin += number(levels_[i], worker) * each;
         held.end = held.begin + each;
     }
     return held;
@@ -109,18 +95,16 @@ SplitPlan::Pieces SplitPlan::holds(uint32_t level, uint32_t worker) const {
 std::vector<SplitPlan::Member> SplitPlan::group(uint32_t index, uint32_t worker) const {
     const Level &level = levels_[index];
     const Pieces held = holds(index, worker);
-    const uint32_t host = host_of(worker), place = worker % per_host_, number = number_of(worker);
     if (level.kind == Kind::kPairs) {
-        if (host >= 2 * pairs_) return {{worker, host, held}};
-        const uint32_t first = worker_at(number, place);
-        return {{first, 2 * number, held}, {first + per_host_, 2 * number + 1, {held.end, held.end}}};
+        if (host_of(worker) >= 2 * pairs_) return {{worker, host_of(worker), held}};
+        const uint32_t first = worker_at(place(worker)), host = host_of(first);
+        return {{first, host, held}, {first + per_host_, host + 1, {held.end, held.end}}};
     }
     const uint32_t each = (held.end - held.begin) / level.size;
+    const uint32_t first = place(worker) - number(level, worker) * level.stride;
     std::vector<Member> members;
     for (uint32_t i = 0; i < level.size; ++i) {
-        const uint32_t other = level.kind == Kind::kMates
-                                   ? host * per_host_ + i
-                                   : worker_at(number + i * level.stride - digit(level, worker) * level.stride, place);
+        const uint32_t other = worker_at(first + i * level.stride) + (rests(worker) ? per_host_ : 0);
         members.push_back({other, block(level, other), {held.begin + i * each, held.begin + (i + 1) * each}});
     }
     return members;
@@ -144,12 +128,13 @@ std::vector<uint32_t> SplitPlan::peers(uint32_t worker, const JoinPlan &joins) c
     }
     std::sort(peers.begin(), peers.end());
     peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
-    peers.erase(std::lower_bound(peers.begin(), peers.end(), worker)); // itself
+    std::rotate(peers.begin(), std::upper_bound(peers.begin(), peers.end(), worker), peers.end());
+    peers.pop_back(); // itself
     return peers;
 }
 
 uint32_t SplitPlan::resting(uint32_t piece) const {
-    return number_of(owner(piece)) < pairs_ ? owner(piece) + per_host_ : kNobody;
+    return host_of(owner(piece)) < 2 * pairs_ ? owner(piece) + per_host_ : kNobody;
 }
 
 } // namespace mdist

@@ -60,9 +60,9 @@ class SplitPlan {
     bool has_mates() const { return per_host_ > 1; }
     /// How many messages a worker sends to its groups at most, all levels together, pairs left out.
     uint32_t messages() const;
-    /// Those that a worker exchanges headers with before a sum, in ascending order: all that it is in a group with, and
-    /// that it joins with in other operations. Without the latter, some that are in different operations would not hear
-    /// of each other.
+    /// Those that a worker exchanges headers with before a sum, in ascending order from the next one on: all that it is
+    /// in a group with, and that it joins with in other operations. Without the latter, some that are in different
+    /// operations would not hear of each other.
     std::vector<uint32_t> peers(uint32_t worker, const JoinPlan &joins) const;
     /// The tree, cut into the subtrees that the blocks hold completely before a level.
     const reduce::Cut &cut(uint32_t level) const { return cuts_[level]; }
@@ -77,15 +77,16 @@ class SplitPlan {
     struct Level {
         Kind kind;
         uint32_t size;   // of a group
-        uint32_t stride; // among hosts: how far apart its members are
+        uint32_t stride; // of mates and hosts: how far apart the places of its members are
     };
 
-    // Hosts that do not rest are numbered from 0.
     uint32_t host_of(uint32_t worker) const { return worker / per_host_; }
     bool rests(uint32_t worker) const { return host_of(worker) < 2 * pairs_ && host_of(worker) % 2 == 1; }
-    uint32_t number_of(uint32_t worker) const;
-    uint32_t worker_at(uint32_t number, uint32_t place) const;
-    uint32_t digit(const Level &level, uint32_t worker) const;
+    /// A worker's place among those that do not rest. One that rests has its neighbour's.
+    uint32_t place(uint32_t worker) const;
+    uint32_t worker_at(uint32_t place) const; // that does not rest
+    /// The number of a worker in its group, of mates or hosts.
+    uint32_t number(const Level &level, uint32_t worker) const { return place(worker) / level.stride % level.size; }
     uint32_t block(const Level &level, uint32_t worker) const;
     Pieces holds(uint32_t level, uint32_t worker) const;
 
