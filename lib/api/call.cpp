@@ -165,16 +165,18 @@ mdist_status_t mdist_call_create(mdist_strategy_t *strategy, uint32_t local_repl
 }
 
 mdist_status_t mdist_call_run(mdist_replica_t *replica, mdist_call_t *call, mdist_error_t **error) {
-    return replica_guard("mdist_call_run", replica, true, error, [&](Replica &self) {
-        const auto pinned = pin(call);
-        pinned->require(self);
-        pinned->run(self);
+    const auto known = try_pin(call);
+    const Others others = known && known->place().group ? Others::kWait : Others::kMeet;
+    return replica_guard("mdist_call_run", replica, others, error, [&](Replica &self) {
+        if (!known) pin(call); // throws why
+        known->require(self);
+        known->run(self);
     });
 }
 
 mdist_status_t mdist_call_start(mdist_replica_t *replica, mdist_call_t *call, mdist_work_t **out,
                                 mdist_error_t **error) {
-    return replica_guard("mdist_call_start", replica, true, error, [&](Replica &self) {
+    return replica_guard("mdist_call_start", replica, Others::kWait, error, [&](Replica &self) {
         const auto pinned = pin(call);
         pinned->require(self);
         if (pinned->asks_for_packs())

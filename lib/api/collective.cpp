@@ -19,7 +19,7 @@ namespace {
 /// Runs a collective in replica context.
 mdist_status_t collective(const Call &call, mdist_replica_t *replica, const mdist_call_options_t *options,
                           mdist_error_t **error) {
-    return collective_guard(call.kind->name(), call, replica, options, error,
+    return collective_guard(call.kind->name(), call, replica, others_in(options), options, error,
                             [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout) {
                                 place.await_turn(self, call.kind->name());
                                 perform_packs(place.seat.executors, place.seat.party, own,

@@ -63,9 +63,9 @@ void start_work(Replica &self, const GroupSeat &place, const Call &call, uint64_
 /// the group that the options name. Where buffers on one side belong to the root only, that side is ignored on other
 /// replicas, and empty in the call passed to `body`.
 template <class Body>
-mdist_status_t collective_guard(const char *function, const Call &call, mdist_replica_t *replica,
+mdist_status_t collective_guard(const char *function, const Call &call, mdist_replica_t *replica, Others others,
                                 const mdist_call_options_t *options, mdist_error_t **error, Body &&body) {
-    return replica_guard(function, replica, true, error, [&](Replica &self) {
+    return replica_guard(function, replica, others, error, [&](Replica &self) {
         const PatternTraits &traits = call.kind->traits();
         const bool rooted = traits.has_root && !traits.broadcasts;
         const bool one_sided = rooted && self.id() != call.root;

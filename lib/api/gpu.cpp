@@ -57,7 +57,7 @@ mdist_status_t mdist_gpu_count(uint32_t *count, char *text, size_t capacity, siz
 }
 
 mdist_status_t mdist_replica_stream(mdist_replica_t *replica, void **stream, mdist_error_t **error) {
-    return replica_guard("mdist_replica_stream", replica, false, error, [&](Replica &self) {
+    return replica_guard("mdist_replica_stream", replica, Others::kAway, error, [&](Replica &self) {
         need(stream, "stream");
         Gpu *const gpu = self.device().gpu();
         *stream = gpu == nullptr ? nullptr : gpu->stream();
@@ -65,7 +65,7 @@ mdist_status_t mdist_replica_stream(mdist_replica_t *replica, void **stream, mdi
 }
 
 mdist_status_t mdist_replica_use_stream(mdist_replica_t *replica, void *stream, mdist_error_t **error) {
-    return replica_guard("mdist_replica_use_stream", replica, false, error, [&](Replica &self) {
+    return replica_guard("mdist_replica_use_stream", replica, Others::kAway, error, [&](Replica &self) {
         Device &device = self.device();
         if (device.gpu() != nullptr)
             device.gpu()->use_stream(static_cast<mdist_gpu_stream *>(stream));
@@ -84,7 +84,7 @@ mdist_status_t mdist_tensor_copy(const mdist_tensor_t *to, const mdist_tensor_t 
 
 mdist_status_t mdist_replica_copy(mdist_replica_t *replica, const mdist_tensor_t *to, const mdist_tensor_t *from,
                                   mdist_error_t **error) {
-    return replica_guard("mdist_replica_copy", replica, false, error, [&](Replica &self) {
+    return replica_guard("mdist_replica_copy", replica, Others::kAway, error, [&](Replica &self) {
         const Copy copy = checked_copy(to, from);
         copy_elements(self.device(), copy.to, copy.from);
     });
@@ -108,7 +108,7 @@ mdist_status_t mdist_replica_graph(mdist_replica_t *replica, uint64_t key, mdist
             has_returned_error = code != 0;
             if (code != 0) throw callback_returned(who(), code, why);
         };
-        note_failures(*self, function, true, [&] {
+        note_failures(*self, function, Others::kWait, [&] {
             Graphs &graphs = strategy_of(*self).graphs();
             if (body == nullptr) return graphs.forget(*self, key);
             try {
@@ -124,14 +124,14 @@ mdist_status_t mdist_replica_graph(mdist_replica_t *replica, uint64_t key, mdist
 
 mdist_status_t mdist_replica_graph_begin(mdist_replica_t *replica, uint64_t key, int32_t *record,
                                          mdist_error_t **error) {
-    return replica_guard("mdist_replica_graph_begin", replica, true, error, [&](Replica &self) {
+    return replica_guard("mdist_replica_graph_begin", replica, Others::kWait, error, [&](Replica &self) {
         need(record, "record");
         *record = strategy_of(self).graphs().begin(self, key) ? 1 : 0;
     });
 }
 
 mdist_status_t mdist_replica_graph_end(mdist_replica_t *replica, mdist_error_t **error) {
-    return replica_guard("mdist_replica_graph_end", replica, true, error,
+    return replica_guard("mdist_replica_graph_end", replica, Others::kWait, error,
                          [&](Replica &self) { strategy_of(self).graphs().end(self); });
 }
 

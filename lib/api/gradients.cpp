@@ -171,7 +171,7 @@ mdist_status_t mdist_gradients_tensor(const mdist_gradients_t *gradients, uint32
 
 mdist_status_t mdist_gradients_accumulate(mdist_replica_t *replica, mdist_gradients_t *gradients,
                                           mdist_error_t **error) {
-    return replica_guard("mdist_gradients_accumulate", replica, true, error, [&](Replica &self) {
+    return replica_guard("mdist_gradients_accumulate", replica, Others::kWait, error, [&](Replica &self) {
         const auto pinned = pin(gradients);
         self.require_concurrent("mdist_gradients_accumulate");
         pinned->accumulate(self);
@@ -180,7 +180,7 @@ mdist_status_t mdist_gradients_accumulate(mdist_replica_t *replica, mdist_gradie
 
 mdist_status_t mdist_gradients_ready(mdist_replica_t *replica, mdist_gradients_t *gradients, size_t index,
                                      mdist_error_t **error) {
-    return replica_guard("mdist_gradients_ready", replica, true, error, [&](Replica &self) {
+    return replica_guard("mdist_gradients_ready", replica, Others::kWait, error, [&](Replica &self) {
         const auto pinned = pin(gradients);
         self.require_concurrent("mdist_gradients_ready");
         pinned->ready(self, index);
@@ -189,7 +189,7 @@ mdist_status_t mdist_gradients_ready(mdist_replica_t *replica, mdist_gradients_t
 
 mdist_status_t mdist_gradients_ready_at(mdist_replica_t *replica, mdist_gradients_t *gradients, size_t index,
                                         void *data, mdist_error_t **error) {
-    return replica_guard("mdist_gradients_ready_at", replica, true, error, [&](Replica &self) {
+    return replica_guard("mdist_gradients_ready_at", replica, Others::kWait, error, [&](Replica &self) {
         const auto pinned = pin(gradients);
         self.require_concurrent("mdist_gradients_ready_at");
         pinned->ready_at(self, index, data);
@@ -198,7 +198,7 @@ mdist_status_t mdist_gradients_ready_at(mdist_replica_t *replica, mdist_gradient
 
 mdist_status_t mdist_gradients_wait(mdist_replica_t *replica, mdist_gradients_t *gradients, double *norm,
                                     int32_t *finite, mdist_error_t **error) {
-    return replica_guard("mdist_gradients_wait", replica, true, error, [&](Replica &self) {
+    return replica_guard("mdist_gradients_wait", replica, Others::kWait, error, [&](Replica &self) {
         const auto pinned = pin(gradients);
         self.require_concurrent("mdist_gradients_wait");
         const Gradients::Outcome outcome = pinned->wait(self);

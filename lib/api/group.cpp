@@ -30,10 +30,14 @@ void check_implementation(const ReplicaGroup &group, int32_t implementation) {
 
 } // namespace
 
-GroupSeat seat_of(Job &job, uint32_t local, const mdist_call_options_t *options) {
+Others others_in(const mdist_call_options_t *options) {
     constexpr std::size_t kSize = offsetof(mdist_call_options_t, group) + sizeof options->group;
     const bool all = options == nullptr || options->struct_size < kSize || options->group == nullptr;
-    if (all) return {nullptr, seat_among_all(job, local)};
+    return all ? Others::kMeet : Others::kWait;
+}
+
+GroupSeat seat_of(Job &job, uint32_t local, const mdist_call_options_t *options) {
+    if (others_in(options) == Others::kMeet) return {nullptr, seat_among_all(job, local)};
     std::shared_ptr<ReplicaGroup> group = pin(options->group).shared();
     if (&group->job() != &job)
         throw invalid(

@@ -24,6 +24,9 @@ struct GroupSeat {
     void await_turn(Replica &replica, const char *function) const;
 };
 
+/// Who meets in a blocking collective with these options.
+Others others_in(const mdist_call_options_t *options);
+
 /// Throws INVALID_ARGUMENT if the group belongs to another strategy or the local replica is not a member.
 GroupSeat seat_of(Job &job, uint32_t local, const mdist_call_options_t *options);
 /// The same for the replica of this context, with require_running().

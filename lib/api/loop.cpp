@@ -91,7 +91,7 @@ mdist_status_t mdist_loop_set_output(mdist_loop_t *loop, const char *path, const
 mdist_status_t mdist_replica_set_output(mdist_replica_t *replica, mdist_loop_t *loop, const char *path,
                                         const mdist_tensor_t *tensor, mdist_aggregation_t aggregation,
                                         mdist_error_t **error) {
-    return replica_guard("mdist_replica_set_output", replica, false, error, [&](Replica &self) {
+    return replica_guard("mdist_replica_set_output", replica, Others::kAway, error, [&](Replica &self) {
         const auto pinned = pin(loop);
         need(path, "path");
         pinned->set_part(self, path, copy_for(self, tensor), aggregation);

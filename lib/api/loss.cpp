@@ -60,7 +60,7 @@ mdist_status_t mdist_average_loss(mdist_replica_t *replica, const mdist_tensor_t
                                   const mdist_tensor_t *weights, uint64_t *global_batch, double *loss,
                                   const mdist_call_options_t *options, mdist_error_t **error) {
     const bool together = global_batch == nullptr || *global_batch == 0;
-    return replica_guard("mdist_average_loss", replica, together, error, [&](Replica &self) {
+    return replica_guard("mdist_average_loss", replica, together ? Others::kMeet : Others::kAway, error, [&](Replica &self) {
         need(per_example, "per_example");
         need(global_batch, "global_batch");
         need(loss, "loss");
@@ -80,7 +80,7 @@ mdist_status_t mdist_average_loss(mdist_replica_t *replica, const mdist_tensor_t
 
 mdist_status_t mdist_scale_regularization(mdist_replica_t *replica, const mdist_tensor_t *terms, double *loss,
                                           mdist_error_t **error) {
-    return replica_guard("mdist_scale_regularization", replica, false, error, [&](Replica &self) {
+    return replica_guard("mdist_scale_regularization", replica, Others::kAway, error, [&](Replica &self) {
         need(terms, "terms");
         need(loss, "loss");
         checked_real(*terms, "terms");

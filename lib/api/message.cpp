@@ -80,7 +80,7 @@ template <class Body>
 mdist_status_t message_guard(const char *function, bool sends, mdist_replica_t *replica, uint32_t other, uint64_t tag,
                              const mdist_buffer_t *buffer, const mdist_call_options_t *options, mdist_error_t **error,
                              Body &&body) {
-    return replica_guard(function, replica, true, error, [&](Replica &self) {
+    return replica_guard(function, replica, Others::kWait, error, [&](Replica &self) {
         need(buffer, "buffer");
         need_no_packs(options);
         need_no_group_in_message(options);

@@ -11,13 +11,18 @@
 
 namespace mdist {
 
-void note_failure(Replica &replica, const char *function, const Failure &failure, bool together) noexcept {
+void note_failure(Replica &replica, const char *function, const Failure &failure, Others others) {
     try {
         replica.last_failure.note(failed_call_text(function, failure));
     } catch (const std::bad_alloc &) {
         // The sentence only helps; the failure is reported without it.
     }
-    if (together) release_failure(replica.job().comm.group(), function, replica.id(), failure);
+    // The statuses of what a call refuses before it does anything come first. Where all replicas were in one
+    // collective, its failure has ended the group.
+    if (others == Others::kMeet && failure.status() >= MDIST_ERR_UNSUPPORTED && replica.job().comm.group().ready())
+        release_refusal(replica, function, failure);
+    else if (others != Others::kAway)
+        release_failure(replica.job().comm.group(), function, replica.id(), failure);
 }
 
 void tell_workers(Job &job, const char *function, const Failure &failure) noexcept {

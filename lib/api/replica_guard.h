@@ -13,33 +13,35 @@
 
 namespace mdist {
 
-/// Keeps the failure's message in case the step fails, too. If `together`, releases replicas that wait in the same
-/// call.
-void note_failure(Replica &replica, const char *function, const Failure &failure, bool together) noexcept;
+/// What other replicas do in the same call: nothing, or some may wait for this one, or all make it and wait for all.
+enum class Others { kAway, kWait, kMeet };
+
+/// Keeps the failure's message in case the step fails, too. Releases replicas that wait in the same call. If all meet
+/// in it, it may be one that all refuse (release_refusal).
+void note_failure(Replica &replica, const char *function, const Failure &failure, Others others);
 
 /// Runs `body()`, and notes what it throws.
 template <class Body>
-void note_failures(Replica &replica, const char *function, bool together, Body &&body) {
+void note_failures(Replica &replica, const char *function, Others others, Body &&body) {
     try {
         body();
     } catch (const Failure &failure) {
-        note_failure(replica, function, failure, together);
+        note_failure(replica, function, failure, others);
         throw;
     } catch (const std::exception &) { // out of memory, or a size beyond what can exist
-        note_failure(replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"), together);
+        note_failure(replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"), others);
         throw;
     }
 }
 
-/// For functions that take a replica: checks replica context, and runs `body(Replica &)`. `together`: other replicas
-/// may be waiting for this one in the same call.
+/// For functions that take a replica: checks replica context, and runs `body(Replica &)`.
 template <class Body>
-mdist_status_t replica_guard(const char *function, mdist_replica_t *handle, bool together, mdist_error_t **error,
+mdist_status_t replica_guard(const char *function, mdist_replica_t *handle, Others others, mdist_error_t **error,
                              Body &&body) {
     return guard(function, error, [&] {
         const auto replica = pin(handle);
         const ReplicaUse use(*replica, function);
-        note_failures(*replica, function, together, [&] { body(*replica); });
+        note_failures(*replica, function, others, [&] { body(*replica); });
     });
 }
 

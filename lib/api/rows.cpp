@@ -52,7 +52,7 @@ mdist_status_t mdist_value_indices(const mdist_value_t *value, size_t index, mdi
 mdist_status_t mdist_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_tensor_t *indices,
                                      const mdist_tensor_t *values, mdist_value_t **out,
                                      const mdist_call_options_t *options, mdist_error_t **error) {
-    return replica_guard("mdist_all_reduce_rows", replica, true, error, [&](Replica &self) {
+    return replica_guard("mdist_all_reduce_rows", replica, others_in(options), error, [&](Replica &self) {
         const Rows own = rows_of(self, indices, values);
         need(out, "out");
         const uint64_t timeout_ns = timeout_of(options, true);
@@ -71,8 +71,8 @@ mdist_status_t mdist_replica_assign_rows(mdist_replica_t *replica, mdist_variabl
                                          const mdist_call_options_t *options, mdist_error_t **error) {
     // The variable decides whether other replicas wait for this one in the same call.
     const auto known = try_pin(variable);
-    const bool together = !known || known->aggregated_in_step();
-    return replica_guard("mdist_replica_assign_rows", replica, together, error, [&](Replica &self) {
+    const Others others = !known || known->aggregated_in_step() ? Others::kMeet : Others::kAway;
+    return replica_guard("mdist_replica_assign_rows", replica, others, error, [&](Replica &self) {
         const auto pinned = pin(variable);
         const Rows rows = rows_of(self, indices, values);
         pinned->assign_rows_in_step(self, assign, rows, timeout_of(options));

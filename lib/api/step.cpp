@@ -79,7 +79,7 @@ mdist_status_t mdist_merge_begin(mdist_replica_t *replica, const mdist_tensor_t 
         const ReplicaUse use(*pinned, "mdist_merge_begin");
         require_entered(*pinned, "mdist_merge_begin", kMergeCall);
         OpenRuns &runs = strategy_of(*pinned).open_runs();
-        note_failures(*pinned, "mdist_merge_begin", true, [&] {
+        note_failures(*pinned, "mdist_merge_begin", Others::kWait, [&] {
             need_array(values, argument_count, "values");
             pinned->await_all("mdist_merge_begin");
             const uint64_t timeout_ns = timeout_of(options);
@@ -105,7 +105,7 @@ mdist_status_t mdist_merge_end(mdist_replica_t *replica, int32_t code, mdist_val
         runs.take_turn_back(*pinned, "mdist_merge_end");
         // From here on the merge is closed in any case, and every failure fails the run.
         std::string said = CalledBack::take_said();
-        note_failures(*pinned, "mdist_merge_end", true, [&] {
+        note_failures(*pinned, "mdist_merge_end", Others::kWait, [&] {
             runs.close_merge(*pinned, "mdist_merge_end", count, [&]() -> std::vector<ValuePointer> {
                 if (pinned->local_index() == 0 && code != 0)
                     throw callback_returned("the merge", code, {std::move(said), pinned->last_failure.sentence()});

@@ -167,7 +167,7 @@ uint32_t mdist_replica_count(const mdist_replica_t *replica) {
 
 mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, const char *path, mdist_tensor_t *out,
                                       mdist_error_t **error) {
-    return replica_guard("mdist_replica_argument", replica, false, error, [&](Replica &self) {
+    return replica_guard("mdist_replica_argument", replica, Others::kAway, error, [&](Replica &self) {
         need(out, "out");
         *out = (path == nullptr ? self.argument(index) : self.argument_at(index, path)).describe();
     });
@@ -175,13 +175,13 @@ mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, co
 
 mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size_t index, const char *path,
                                         const mdist_tensor_t *tensor, mdist_error_t **error) {
-    return replica_guard("mdist_replica_set_result", replica, false, error,
+    return replica_guard("mdist_replica_set_result", replica, Others::kAway, error,
                          [&](Replica &self) { self.set_result(index, or_empty(path), copy_for(self, tensor)); });
 }
 
 mdist_status_t mdist_replica_set_merge_argument(mdist_replica_t *replica, size_t index, const char *path,
                                                 const mdist_tensor_t *tensor, mdist_error_t **error) {
-    return replica_guard("mdist_replica_set_merge_argument", replica, false, error, [&](Replica &self) {
+    return replica_guard("mdist_replica_set_merge_argument", replica, Others::kAway, error, [&](Replica &self) {
         need(path, "path");
         self.set_merge_argument(index, path, copy_for(self, tensor));
     });
@@ -189,7 +189,7 @@ mdist_status_t mdist_replica_set_merge_argument(mdist_replica_t *replica, size_t
 
 mdist_status_t mdist_replica_merge_result(mdist_replica_t *replica, size_t index, const char *path, mdist_tensor_t *out,
                                           mdist_error_t **error) {
-    return replica_guard("mdist_replica_merge_result", replica, false, error, [&](Replica &self) {
+    return replica_guard("mdist_replica_merge_result", replica, Others::kAway, error, [&](Replica &self) {
         need(out, "out");
         *out = self.merged_at(index, or_empty(path)).describe();
     });
@@ -198,7 +198,7 @@ mdist_status_t mdist_replica_merge_result(mdist_replica_t *replica, size_t index
 mdist_status_t mdist_merge_call(mdist_replica_t *replica, mdist_merge_fn merge, void *user_data,
                                 const mdist_tensor_t *arguments, size_t argument_count, mdist_tensor_t *results,
                                 size_t result_count, const mdist_call_options_t *options, mdist_error_t **error) {
-    return replica_guard("mdist_merge_call", replica, true, error, [&](Replica &self) {
+    return replica_guard("mdist_merge_call", replica, Others::kMeet, error, [&](Replica &self) {
         if (merge == nullptr) throw invalid("merge is NULL");
         need_array(results, result_count, "results");
         const uint64_t timeout_ns = timeout_of(options);

@@ -84,7 +84,7 @@ mdist_status_t mdist_variable_create(mdist_strategy_t *strategy, const char *nam
 mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica, const char *name, const mdist_tensor_t *initial,
                                              mdist_variable_t **out, const mdist_variable_options_t *options,
                                              mdist_error_t **error) {
-    return replica_guard("mdist_replica_variable_create", replica, true, error, [&](Replica &self) {
+    return replica_guard("mdist_replica_variable_create", replica, Others::kMeet, error, [&](Replica &self) {
         need(out, "out");
         VariableSpec spec = spec_of(self.job(), name, initial, options);
         const Tensor values = initial_of(*initial, self.device());
@@ -112,8 +112,8 @@ mdist_status_t mdist_replica_assign(mdist_replica_t *replica, mdist_variable_t *
                                     mdist_error_t **error) {
     // The variable decides whether other replicas wait for this one in the same call.
     const auto known = try_pin(variable);
-    const bool together = !known || known->aggregated_in_step();
-    return replica_guard("mdist_replica_assign", replica, together, error, [&](Replica &self) {
+    const Others others = !known || known->aggregated_in_step() ? Others::kMeet : Others::kAway;
+    return replica_guard("mdist_replica_assign", replica, others, error, [&](Replica &self) {
         if (!known) pin(variable); // throws why
         need(tensor, "tensor");
         const uint64_t timeout_ns = timeout_of(options);

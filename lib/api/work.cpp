@@ -113,7 +113,7 @@ namespace {
 
 mdist_status_t start(const char *function, const Call &call, mdist_replica_t *replica, mdist_work_t **out,
                      const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective_guard(function, call, replica, options, error,
+    return collective_guard(function, call, replica, Others::kWait, options, error,
                             [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout_ns) {
                                 need_no_packs(options);
                                 start_work(self, place, own, timeout_ns, out);

@@ -189,8 +189,8 @@ void OperationQueue::end(Operation &operation, const Failure &cause) noexcept {
                 return drop(line, operation);
             }
             if (!first.working()) continue; // its parties have met since this thread looked
-            if (executors_.workers() != nullptr)
-                executors_.workers()->fail(cause); // nobody knows when the other workers would come
+            // Nobody knows when the other workers would come. They may hear of this before the group's end reaches them.
+            if (executors_.workers() != nullptr) executors_.workers()->fail(group_.cause().value_or(cause));
         }
         // The others do their part inside library calls, which wait only for other workers.
         group_.wait_finish(finishes, kNoDeadline);

@@ -41,6 +41,8 @@ class OperationQueue {
         if (lines_[party].length.load(std::memory_order_acquire) != 0) drain(party);
         hand_on(); // operations of others that the party now meets
     }
+    /// Whether the party has waited for all that it has started; called by the party.
+    bool idle(uint32_t party) const { return lines_[party].length.load(std::memory_order_acquire) == 0; }
     /// Notices operations with listeners that have ended. For the end of calls that do not go through this queue.
     void notice() noexcept {
         if (listening_.load(std::memory_order_acquire) != 0) hand_on();

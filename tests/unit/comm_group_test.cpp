@@ -234,6 +234,81 @@ void a_party_that_comes_again_after_giving_up_leaves_the_last_round_alone(void *
     assert_true(staged == 1 && after == 1);
 }
 
+/// Meets on as many threads as there are calls; a party without one departs. Returns what each party met with.
+std::vector<std::optional<Failure>> meet_once(Group &group, const std::vector<const Call *> &calls,
+                                              uint64_t timeout_ns) {
+    std::vector<std::optional<Failure>> failures(calls.size());
+    std::vector<std::thread> threads;
+    for (uint32_t party = 0; party < calls.size(); ++party)
+        threads.emplace_back([&, party] {
+            try {
+                if (calls[party] == nullptr) return group.depart(party);
+                if (calls[party]->refusal != nullptr) group.refuse(*calls[party]->refusal);
+                group.meet(party, *calls[party], timeout_ns);
+            } catch (const Failure &failure) {
+                failures[party] = failure;
+            }
+        });
+    for (std::thread &thread : threads) thread.join();
+    return failures;
+}
+
+void a_mismatch_names_what_most_parties_call(void **) {
+    Call barrier, loss;
+    barrier.kind = &calls::kBarrier;
+    loss.kind = &calls::kAverageLoss;
+    for (uint32_t odd = 0; odd < 3; ++odd) {
+        Group group(3, Patience{}, kNoTimeout);
+        std::vector<const Call *> calls(3, &barrier);
+        calls[odd] = &loss;
+        const std::string wanted =
+            "replicas disagree in operation 1 of the step: 2 of 3 replicas called "
+            "mdist_barrier(), replica " +
+            std::to_string(odd) + " called mdist_average_loss()";
+        for (const auto &failure : meet_once(group, calls, 0)) assert_string_equal(failure->what(), wanted.c_str());
+    }
+}
+
+/// The refusal comes before the mismatch or timeout that follows from it, for the other workers, too.
+void what_a_party_refuses_is_why_the_group_ends(void **) {
+    const Failure why(MDIST_ERR_INVALID_ARGUMENT, "root is 7");
+    const Call refusal = refusal_of("mdist_broadcast", why);
+    Call barrier;
+    barrier.kind = &calls::kBarrier;
+    const Call *const others[] = {&barrier, nullptr};
+    for (int i = 0; i < 3; ++i) {
+        Group group(2, Patience{}, kNoTimeout);
+        std::string told;
+        group.join_job([&](const Failure &cause) { told = cause.message(); }, 0);
+        std::vector<const Call *> calls = {&refusal};
+        if (i < 2) calls.push_back(others[i]); // else nobody comes until the limit
+        for (const auto &failure : meet_once(group, calls, i == 2 ? 1'000'000 : 0))
+            if (failure) assert_int_equal(failure->status(), MDIST_ERR_ABORTED);
+        assert_true(group.failed());
+        assert_int_equal(group.cause()->status(), MDIST_ERR_INVALID_ARGUMENT);
+        assert_string_equal(told.c_str(), "root is 7");
+    }
+}
+
+void what_all_workers_refuse_ends_only_the_step(void **) {
+    const Failure why(MDIST_ERR_INVALID_ARGUMENT, "root is 7");
+    const Call refusal = refusal_of("mdist_broadcast", why);
+    Call barrier;
+    barrier.kind = &calls::kBarrier;
+    Group group(2, Patience{}, kNoTimeout);
+    std::atomic<bool> ended = false;
+    group.join_job([&](const Failure &) { ended = true; }, 0);
+    for (const auto &failure : meet_once(group, {&refusal, &refusal}, 0)) assert_false(failure.has_value());
+    group.release_alike(why);
+    group.release(Failure(MDIST_ERR_CALLBACK, "the step of replica 1 returned 7")); // since its call has failed
+    for (const auto &failure : meet_once(group, {&barrier, &barrier}, 0))
+        assert_string_equal(failure->reason().c_str(), "step_failed");
+    assert_string_equal(group.cause()->what(), "root is 7");
+    group.reset();
+    for (const auto &failure : meet_once(group, {&barrier, &barrier}, 0)) assert_false(failure.has_value());
+    assert_false(ended);
+}
+
 } // namespace
 
 SUBJECT(comm_group) {
@@ -243,6 +318,9 @@ SUBJECT(comm_group) {
         cmocka_unit_test(a_timeout_at_the_last_moment_is_a_timeout_for_all_or_none),
         cmocka_unit_test(the_end_of_everything_during_collectives_leaves_nobody_behind),
         cmocka_unit_test(a_party_that_comes_again_after_giving_up_leaves_the_last_round_alone),
+        cmocka_unit_test(a_mismatch_names_what_most_parties_call),
+        cmocka_unit_test(what_a_party_refuses_is_why_the_group_ends),
+        cmocka_unit_test(what_all_workers_refuse_ends_only_the_step),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -62,12 +62,15 @@ NcclUse::NcclUse(Lanes &lanes, bool has_workers)
         Card &card = cards.all[index];
         cards_.push_back(&card);
         if (!has_workers_) continue;
+        card.with_workers.reserve(card.with_workers.size() + 1);
         if (!card.with_workers.empty() && obstacle_.empty())
             obstacle_ = text("another strategy of this process uses NCCL on gpu:", index,
                              " with other workers, and operations of two such strategies could wait for each other. "
                              "Destroy that strategy first, or give this one other GPUs");
-        card.with_workers.push_back(number_);
     }
+    // From here on nothing can fail: without a destructor that runs, a use would keep its cards for ever.
+    for (Card *const card : cards_)
+        if (has_workers_) card->with_workers.push_back(number_);
 }
 
 NcclUse::~NcclUse() {

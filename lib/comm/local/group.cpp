@@ -163,15 +163,22 @@ std::string Group::in_name() const {
     return name_.empty() ? "" : text(" in ", name_);
 }
 
+/// Throws unless all calls are the same. Most of the replicas are right, if any.
 void Group::compare() {
-    for (uint32_t other = 1; other < parties_; ++other) {
-        if (same_call(call_of(0), call_of(other))) continue;
-        const uint64_t operation = entered(0);
+    uint32_t most = 0, alike = 0; // the first party whose call the most others made, too, and how many did
+    for (uint32_t party = 0; party < parties_; ++party) {
+        uint32_t count = 0;
+        for (uint32_t other = 0; other < parties_; ++other) count += same_call(call_of(party), call_of(other));
+        if (count > alike) most = party, alike = count;
+    }
+    for (uint32_t other = 0; other < parties_; ++other) {
+        if (same_call(call_of(most), call_of(other))) continue;
         throw Failure(MDIST_ERR_MISMATCH,
-                      text("replicas disagree in operation ", operation, " of the step", in_name(), ": replica ", id(0),
-                           " called ", call_text(call_of(0)), ", replica ", id(other), " called ",
-                           call_text(call_of(other)), difference_text(call_of(0), call_of(other))))
-            .operation(call_of(0).kind->name())
+                      text("replicas disagree in operation ", entered(0), " of the step", in_name(), ": ",
+                           alike > 1 ? text(alike, " of ", parties_, " replicas") : text("replica ", id(most)),
+                           " called ", call_text(call_of(most)), ", replica ", id(other), " called ",
+                           call_text(call_of(other)), difference_text(call_of(most), call_of(other))))
+            .operation(call_of(most).kind->name())
             .reason("different_calls");
     }
 }

@@ -18,7 +18,8 @@
 // finish().
 //
 // In a job of several workers (join_job()) every release is a fail, and whatever ends the group ends the job. The other
-// workers may already have moved on from the operation that this worker is in.
+// workers may already have moved on from the operation that this worker is in. Only release_alike() is none, since it
+// comes when all workers have met.
 //
 // Some of the parties may also meet in an inner group (join_outer()), with a sequence of meetings of its own. What ends
 // the outer group or an inner one ends all of them, and a step that begins afterwards begins with all of them reset. A
@@ -180,6 +181,11 @@ class Group {
     /// Ends the step for all: parties that wait, and parties that come before reset(). They get `cause` as ABORTED. But
     /// if it concerns every party, the parties that already wait get it as it is. Only the first cause counts.
     void release(const Failure &cause) noexcept;
+    /// release() for a cause that all workers of the job have met to agree on: the job goes on.
+    void release_alike(const Failure &cause) noexcept { end(kReleased, cause, false); }
+    /// Keeps why a party meets in a refusal (refusal_of) in place of a call. If the others do something else, the group
+    /// ends for this reason, not for the mismatch or timeout that follows from it.
+    void refuse(const Failure &why) noexcept;
     /// Ends all collectives for good. Only the first cause counts.
     void fail(const Failure &cause) noexcept;
     /// Throws the cause, as meet() would, unless the group is READY.
@@ -263,6 +269,7 @@ class Group {
     void check_pieces() const;
     bool alike() const noexcept;
     bool end(State state, const Failure &cause, bool alike) noexcept;
+    Failure first_cause(const Failure &found) const noexcept;
     void end_alike(const Failure &failure) noexcept;
     void reset_own() noexcept;
     /// Counts a departure. Returns whether parties wait.
@@ -338,6 +345,7 @@ class Group {
     std::optional<Failure> cause_;
     std::optional<Failure> failed_cause_; // why the group is FAILED, if a release came first
     std::optional<Failure> work_failure_; // the first of the meeting
+    std::optional<Failure> refusal_;      // the first of the step
     bool alike_ = false;                  // the cause concerns everybody: all waiting parties get it as it is
     std::mutex alarm_mutex_;
     std::vector<Alarm *> alarms_;

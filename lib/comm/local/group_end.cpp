@@ -118,16 +118,28 @@ void Group::release(const Failure &cause) noexcept {
         end(kReleased, cause, concerns_everyone(cause));
         return;
     }
-    if (end_job_) return fail(cause);
+    if (end_job_ && state_.load(std::memory_order_acquire) != kReleased) return fail(cause);
     end(kReleased, cause, concerns_everyone(cause));
 }
 
-void Group::fail(const Failure &cause) noexcept {
+void Group::refuse(const Failure &why) noexcept {
+    const std::lock_guard lock(cause_mutex_);
+    if (!refusal_) refusal_ = why;
+}
+
+Failure Group::first_cause(const Failure &found) const noexcept {
+    const std::lock_guard lock(cause_mutex_);
+    const bool follows = found.status() == MDIST_ERR_MISMATCH || found.status() == MDIST_ERR_TIMEOUT;
+    return refusal_ && follows ? *refusal_ : found;
+}
+
+void Group::fail(const Failure &found) noexcept {
     if (outer_ != nullptr) {
-        outer_->fail(cause);
-        end(kFailed, cause, concerns_everyone(cause));
+        outer_->fail(found);
+        end(kFailed, found, concerns_everyone(found));
         return;
     }
+    const Failure cause = first_cause(found);
     if (!end(kFailed, cause, concerns_everyone(cause))) return;
     // Others are told first: the program's log sink may take its time.
     if (end_job_) end_job_(cause);
@@ -169,6 +181,7 @@ void Group::reset_own() noexcept {
     }
     failed_runs_.fetch_add(1, std::memory_order_relaxed);
     cause_.reset();
+    refusal_.reset();
     state_.store(kReady, std::memory_order_release);
 }
 

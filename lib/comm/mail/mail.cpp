@@ -53,6 +53,7 @@ void Mail::set_workers(Workers &workers) {
 /// Sends a small message to another worker, if that needs no wait. Then the post is over, and was never counted.
 /// Otherwise returns false, and has done nothing.
 bool Mail::send_now(Post &post) {
+    if (!used()) used_.store(true, std::memory_order_relaxed);
     const MailKey &key = post.key;
     if (!post.is_send || is_local(key.to) || post.form.bytes() > Carrier::kSmallBytes) return false;
     const Noticing noticing{*this};

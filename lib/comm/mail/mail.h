@@ -74,6 +74,8 @@ class Mail final : public Carrier::Desk {
 
     // ---- Posts
 
+    /// Whether a replica has made a post since the outermost run began.
+    bool used() const { return used_.load(std::memory_order_relaxed); }
     uint32_t replicas() const { return spans_.replicas(); }
     /// Posts it and returns. Throws what the blocking form would throw before it waits; then it is not posted.
     void start(Post &post);
@@ -238,6 +240,7 @@ class Mail final : public Carrier::Desk {
     // numbers in has_left().
     std::size_t depth_ = 0;
     std::atomic<uint64_t> last_run_{0};
+    std::atomic<bool> used_{false};
     std::atomic<bool> untidy_{false}; // the end of a run has something to clear away; goes up with the mutex held
     DoneCalls done_;
 

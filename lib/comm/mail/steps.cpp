@@ -19,6 +19,7 @@ MailRun &Mail::begin_run() {
         const Lock lock(mutex_);
         runs_.push_back(std::move(run));
     }
+    if (depth_ == 0) used_.store(false, std::memory_order_relaxed);
     MailRun &run = *runs_[depth_++];
     // In this order for has_left().
     for (uint32_t party = 0; party < group_.parties(); ++party) run.left[party].store(false, std::memory_order_release);

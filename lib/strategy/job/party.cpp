@@ -8,8 +8,18 @@
 
 namespace mdist {
 
+bool Party::concurrent() const {
+    return entered.load(std::memory_order_relaxed) || job_.concurrent() || job_.replicas.local_count() == 1;
+}
+
+bool Party::idle() const {
+    bool idle = unfinished.empty();
+    each_seat([&](const Seat &seat) { idle = idle && seat.operations.idle(seat.party); });
+    return idle;
+}
+
 void Party::require_concurrent(const char *function) const {
-    if (!entered.load(std::memory_order_relaxed) && !job_.concurrent() && job_.replicas.local_count() != 1)
+    if (!concurrent())
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text(function,
                            " in a step needs executor: threads; with executor: caller the replicas run one after "

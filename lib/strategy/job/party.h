@@ -42,8 +42,12 @@ class Party {
     uint32_t id() const { return id_; }
     Device &device() const { return job_.replicas.device(local_index_); }
 
-    /// Checks calls in which parties communicate. Throws FAILED_PRECONDITION if that cannot work (executor `caller`).
+    /// Whether the other parties' steps can run while this one waits. With executor `caller` they cannot.
+    bool concurrent() const;
+    /// Checks calls in which parties communicate. Throws FAILED_PRECONDITION unless concurrent().
     void require_concurrent(const char *function) const;
+    /// Whether its step has ended all work that it has begun.
+    bool idle() const;
     /// The same for calls of all replicas that wait. Returns when everything that the party has started among all
     /// replicas is over.
     void await_turn(const char *function);

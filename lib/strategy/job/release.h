@@ -12,12 +12,17 @@ namespace mdist {
 
 class Failure;
 class Group;
+class Party;
 
 /// Reports the failure of a user's function, as CALLBACK with that sentence.
 void release_callback(Group &group, const char *operation, uint32_t replica, int64_t native,
                       FunctionRef<std::string()> sentence) noexcept;
 /// Reports a failure. Adds the operation and replica if it has none.
 void release_failure(Group &group, const char *operation, uint32_t replica, const Failure &failure) noexcept;
+/// Reports a call of all replicas that this one has refused. If there are other workers, it meets all replicas in the
+/// call's place. If all refuse it, the step fails on all workers, and the job goes on. Otherwise the job ends for this
+/// reason. What the step has begun may be on its way to others, so then the job ends at once.
+void release_refusal(Party &party, const char *function, const Failure &failure);
 /// Reports a step that ended its thread.
 void release_ended(Group &group, uint32_t replica) noexcept;
 
