@@ -74,8 +74,8 @@ MDIST_API mdist_status_t mdist_update_register(mdist_strategy_t *strategy, const
  * On the client it runs on the replicas of all workers. Each worker gets its part of the arguments and gives its part
  * of the results. Failures:
  * - MDIST_ERR_NOT_FOUND: no step has that name. The message lists the names that are registered.
- * - A step that fails anywhere ends the session, as a failed step ends every job of several workers. The error has the
- *   sentence of that step, and mdist_error_replica and mdist_error_worker.
+ * - A step that fails anywhere ends the session, even if all replicas refuse the same call. The error has the sentence
+ *   of that step, and mdist_error_replica and mdist_error_worker.
  * - A mistake found before the workers are asked (in a name or an argument) ends nothing.
  *
  * @param options  timeout_ns applies to each wait for other workers, also in the step's collectives

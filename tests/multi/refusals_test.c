@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call outside of steps that all workers refuse leaves the job as it was, whatever the function and the layout. If
-// only some refuse it, or it is one of a step, each of them gets its own error, and the job ends with that error's
-// words on all others.
+// only some refuse it, each of them gets its own error, and the job ends with that error's words on all others. (Calls
+// in a step: step_refusals_test.c.)
 //
 // The model: after any number of refused calls, a sum is what it would be without them.
 #include "multi.h"
@@ -15,14 +15,14 @@ typedef struct Job {
     mdist_variable_t *variable;               // "kept"
 } Job;
 
-typedef mdist_status_t (*Misuse)(void *context, mdist_error_t **error);
+typedef mdist_status_t (*Misuse)(Job *job, mdist_error_t **error);
 typedef struct Case {
     const char *name; // of the function
     Misuse call;
     mdist_status_t wanted;
 } Case;
 
-// --- outside of steps; the context is a Job
+// --- calls that are refused
 
 static mdist_status_t reduce(Job *job, const mdist_value_t *value, mdist_reduce_op_t op, int32_t axis, size_t axes,
                              mdist_error_t **error) {
@@ -30,63 +30,53 @@ static mdist_status_t reduce(Job *job, const mdist_value_t *value, mdist_reduce_
     return mdist_strategy_reduce(job->strategy, op, value, &axis, axes, &out, NULL, error);
 }
 
-static mdist_status_t mean_of_integers(void *context, mdist_error_t **error) {
-    Job *job = context;
+static mdist_status_t mean_of_integers(Job *job, mdist_error_t **error) {
     return reduce(job, job->whole, MDIST_MEAN, 0, 0, error);
 }
 
-static mdist_status_t unknown_operation(void *context, mdist_error_t **error) {
-    Job *job = context;
+static mdist_status_t unknown_operation(Job *job, mdist_error_t **error) {
     return reduce(job, job->vectors, 77, 0, 0, error);
 }
 
-static mdist_status_t wrong_axis(void *context, mdist_error_t **error) {
-    Job *job = context;
+static mdist_status_t wrong_axis(Job *job, mdist_error_t **error) {
     return reduce(job, job->vectors, MDIST_SUM, 3, 1, error);
 }
 
-static mdist_status_t mean_of_integers_to(void *context, mdist_error_t **error) {
-    Job *job = context;
+static mdist_status_t mean_of_integers_to(Job *job, mdist_error_t **error) {
     mdist_value_t *out = NULL;
     return mdist_strategy_reduce_to(job->strategy, MDIST_MEAN, &job->whole, NULL, 1, &out, NULL, error);
 }
 
-static mdist_status_t unknown_destination(void *context, mdist_error_t **error) {
-    Job *job = context;
+static mdist_status_t unknown_destination(Job *job, mdist_error_t **error) {
     mdist_value_t *out = NULL;
     const char *const nowhere = "tpu:7";
     return mdist_strategy_reduce_to(job->strategy, MDIST_SUM, &job->vectors, &nowhere, 1, &out, NULL, error);
 }
 
-static mdist_status_t gather_of_scalars(void *context, mdist_error_t **error) {
-    Job *job = context;
+static mdist_status_t gather_of_scalars(Job *job, mdist_error_t **error) {
     mdist_value_t *out = NULL;
     return mdist_strategy_gather(job->strategy, job->scalars, 0, &out, NULL, error);
 }
 
-static mdist_status_t gather_along_no_axis(void *context, mdist_error_t **error) {
-    Job *job = context;
+static mdist_status_t gather_along_no_axis(Job *job, mdist_error_t **error) {
     mdist_value_t *out = NULL;
     return mdist_strategy_gather(job->strategy, job->vectors, 2, &out, NULL, error);
 }
 
-static mdist_status_t name_used_twice(void *context, mdist_error_t **error) {
-    Job *job = context;
+static mdist_status_t name_used_twice(Job *job, mdist_error_t **error) {
     float zero = 0;
     const mdist_tensor_t initial = tensor_of(&zero, MDIST_FLOAT32, 1);
     mdist_variable_t *again = NULL;
     return mdist_variable_create(job->strategy, "kept", &initial, &again, NULL, error);
 }
 
-static mdist_status_t group_of_nobody(void *context, mdist_error_t **error) {
-    Job *job = context;
+static mdist_status_t group_of_nobody(Job *job, mdist_error_t **error) {
     const uint32_t ids[] = {1000};
     mdist_group_t *group = NULL;
     return mdist_group_create(job->strategy, ids, 1, &group, error);
 }
 
-static mdist_status_t mean_of_integer_buffers(void *context, mdist_error_t **error) {
-    Job *job = context;
+static mdist_status_t mean_of_integer_buffers(Job *job, mdist_error_t **error) {
     int32_t numbers[16] = {0};
     mdist_buffer_t buffers[16];
     for (int i = 0; i < 16; ++i) buffers[i] = buffer_of(&numbers[i], MDIST_INT32, 1);
@@ -106,62 +96,6 @@ static const Case outside[] = {
     {"mdist_strategy_all_reduce", mean_of_integer_buffers, MDIST_ERR_INVALID_ARGUMENT},
 };
 enum { OUTSIDE = sizeof outside / sizeof outside[0] };
-
-// --- in a step; the context is a replica
-
-static mdist_status_t step_mean_of_integers(void *context, mdist_error_t **error) {
-    int32_t number = 1;
-    const mdist_buffer_t buffer = buffer_of(&number, MDIST_INT32, 1);
-    return mdist_all_reduce(context, MDIST_MEAN, &buffer, &buffer, 1, NULL, error);
-}
-
-static mdist_status_t step_wrong_root(void *context, mdist_error_t **error) {
-    float number = 1;
-    const mdist_buffer_t buffer = buffer_of(&number, MDIST_FLOAT32, 1);
-    return mdist_broadcast(context, 1000, &buffer, 1, NULL, error);
-}
-
-static mdist_status_t step_other_types(void *context, mdist_error_t **error) {
-    float numbers[64] = {0};
-    const mdist_buffer_t input = buffer_of(numbers, MDIST_FLOAT32, 1), output = buffer_of(numbers, MDIST_INT32, 1);
-    return mdist_all_gather(context, &input, &output, 1, NULL, error);
-}
-
-static mdist_status_t step_unknown_option(void *context, mdist_error_t **error) {
-    mdist_call_options_t options = {.struct_size = sizeof options, .flags = 5};
-    return mdist_barrier(context, &options, error);
-}
-
-static mdist_status_t step_start_of_mean(void *context, mdist_error_t **error) {
-    int32_t number = 1;
-    const mdist_buffer_t buffer = buffer_of(&number, MDIST_INT32, 1);
-    mdist_work_t *work = NULL;
-    return mdist_all_reduce_start(context, MDIST_MEAN, &buffer, &buffer, 1, &work, NULL, error);
-}
-
-static mdist_status_t step_merge_of_nothing(void *context, mdist_error_t **error) {
-    return mdist_merge_call(context, NULL, NULL, NULL, 0, NULL, 0, NULL, error);
-}
-
-static mdist_status_t step_loss_of_a_scalar(void *context, mdist_error_t **error) {
-    float one = 1;
-    uint64_t batch = 0;
-    double loss = 0;
-    mdist_tensor_t scalar = tensor_of(&one, MDIST_FLOAT32, 1);
-    scalar.rank = 0;
-    return mdist_average_loss(context, &scalar, NULL, &batch, &loss, NULL, error);
-}
-
-static const Case in_step[] = {
-    {"mdist_all_reduce", step_mean_of_integers, MDIST_ERR_INVALID_ARGUMENT},
-    {"mdist_broadcast", step_wrong_root, MDIST_ERR_INVALID_ARGUMENT},
-    {"mdist_all_gather", step_other_types, MDIST_ERR_INVALID_ARGUMENT},
-    {"mdist_barrier", step_unknown_option, MDIST_ERR_INVALID_ARGUMENT},
-    {"mdist_all_reduce_start", step_start_of_mean, MDIST_ERR_INVALID_ARGUMENT},
-    {"mdist_merge_call", step_merge_of_nothing, MDIST_ERR_INVALID_ARGUMENT},
-    {"mdist_average_loss", step_loss_of_a_scalar, MDIST_ERR_INVALID_ARGUMENT},
-};
-enum { IN_STEP = sizeof in_step / sizeof in_step[0] };
 
 // --- a job and what it can do
 
@@ -273,29 +207,6 @@ static void one_refuses_outside(void) {
     }
 }
 
-static int32_t one_refused_step(mdist_replica_t *replica, void *user_data) {
-    const Case *each = user_data;
-    const int is_victim = rank == victim && mdist_replica_local_index(replica) == 0;
-    if (!is_victim) return sum_of_ids(replica) == MDIST_OK ? 0 : 1;
-    mdist_error_t *error = NULL;
-    REQUIRE(each->call(replica, &error) == each->wanted);
-    mdist_error_free(error);
-    return 1;
-}
-
-static void one_refuses_in_a_step(void) {
-    for (int i = 0; i < IN_STEP; ++i) {
-        Job job = begin();
-        Case each = in_step[i];
-        mdist_error_t *error = NULL;
-        REQUIRE(mdist_run(job.strategy, one_refused_step, &each, NULL, 0, NULL, 0, NULL, &error) != MDIST_OK);
-        mdist_error_free(error);
-        REQUIRE(sum_outside(&job, &error) == MDIST_ERR_ABORTED);
-        mdist_error_free(error);
-        end(&job);
-    }
-}
-
 // --- the tests
 
 static void check(const char *scenario, uint32_t workers, const char *devices, const char *const *environment) {
@@ -324,12 +235,9 @@ static void what_all_refuse_leaves_the_job_as_it_was(void **unused) {
 
 static void what_one_refuses_ends_the_job_for_its_reason(void **unused) {
     (void)unused;
-    static const char *const scenarios[] = {"one_refuses_outside", "one_refuses_in_a_step"};
-    for (int i = 0; i < 2; ++i) {
-        check(scenarios[i], 2, "cpu*1", NULL);
-        check(scenarios[i], 2, "cpu*2", apart);
-        check(scenarios[i], 5, "cpu*1", apart);
-    }
+    check("one_refuses_outside", 2, "cpu*1", NULL);
+    check("one_refuses_outside", 2, "cpu*2", apart);
+    check("one_refuses_outside", 5, "cpu*1", apart);
 }
 
 static int test_all(void) {
@@ -345,7 +253,6 @@ int main(int argc, char **argv) {
         {"all_refuse_alike", all_refuse_alike},
         {"all_refuse_each", all_refuse_each},
         {"one_refuses_outside", one_refuses_outside},
-        {"one_refuses_in_a_step", one_refuses_in_a_step},
     };
     return multi_main(argc, argv, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
 }
