@@ -211,8 +211,9 @@ typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
  * - Several workers: a failed run ends the job's collectives on all of them, since they may have come to different
  *   places. The others get MDIST_ERR_ABORTED with the same message. To go on, all workers create a new strategy.
  * - But if all replicas of all workers refuse the same call in which they would wait for each other, for a wrong
- *   argument or name, only this run fails. Each call returns its own error when the others have come. The step must
- *   have no started operation and no round of gradients under way, and the run must have had no messages.
+ *   argument or name, only this run fails. Each call returns its own error when the others have come. The same goes for
+ *   a merge that fails on all workers after they have refused the same call in it. The step must have no started
+ *   operation and no round of gradients under way, and the run must have had no messages.
  *
  * Called inside a merge (mdist_merge_call), it runs a nested step on the same replicas.
  * - MDIST_ERR_WRONG_CONTEXT: called in a step

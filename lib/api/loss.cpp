@@ -60,7 +60,8 @@ mdist_status_t mdist_average_loss(mdist_replica_t *replica, const mdist_tensor_t
                                   const mdist_tensor_t *weights, uint64_t *global_batch, double *loss,
                                   const mdist_call_options_t *options, mdist_error_t **error) {
     const bool together = global_batch == nullptr || *global_batch == 0;
-    return replica_guard("mdist_average_loss", replica, together ? Others::kMeet : Others::kAway, error, [&](Replica &self) {
+    const Others others = together ? Others::kMeet : Others::kAway;
+    return replica_guard("mdist_average_loss", replica, others, error, [&](Replica &self) {
         need(per_example, "per_example");
         need(global_batch, "global_batch");
         need(loss, "loss");

@@ -189,7 +189,8 @@ void OperationQueue::end(Operation &operation, const Failure &cause) noexcept {
                 return drop(line, operation);
             }
             if (!first.working()) continue; // its parties have met since this thread looked
-            // Nobody knows when the other workers would come. They may hear of this before the group's end reaches them.
+            // Nobody knows when the other workers would come. They may hear of this before they hear of the group's
+            // end.
             if (executors_.workers() != nullptr) executors_.workers()->fail(group_.cause().value_or(cause));
         }
         // The others do their part inside library calls, which wait only for other workers.

@@ -187,7 +187,7 @@ static void replicas_that_disagree_about_a_merge_are_told_so(void **state) {
             assert_int_equal(mdist_run(strategy, disagree, &program, NULL, 0, NULL, 0, NULL, &error),
                              MDIST_ERR_MISMATCH);
             WORDS(error, "replica 1");
-            // With more than two replicas, any of the others may be the one named as waiting, or all of them are counted.
+            // With more than two replicas, any of the others may be named as waiting, or all of them are counted.
             WORDS(error, n == 2 ? "replica 0" : mode == SOME_MERGE ? "while replica " : "replicas called");
             WORDS(error, "mdist_merge_call");
             if (mode == OTHER_DTYPES) WORDS(error, "int32");

@@ -320,20 +320,20 @@ static void require_words(const Round *round, const mdist_error_t *error) {
     REQUIRE(either);
 }
 
-static mdist_status_t run_round(Round *round, mdist_error_t **cause) {
-    mdist_strategy_t *const strategy = round->job->strategy;
-    if (!round->entered) return mdist_run(strategy, round_step, round, NULL, 0, NULL, 0, NULL, cause);
+/// Runs the step, on this thread if the worker's only replica is to be entered.
+static mdist_status_t run(mdist_strategy_t *strategy, int entered, mdist_step_fn step, void *user_data,
+                          mdist_error_t **cause) {
+    if (!entered) return mdist_run(strategy, step, user_data, NULL, 0, NULL, 0, NULL, cause);
     mdist_replica_t *replica = NULL;
     GIVES(MDIST_OK, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
     GIVES(MDIST_OK, mdist_replica_enter(strategy, 0, &replica, &error));
-    const int32_t code = round_step(replica, round);
-    mdist_replica_exit(replica, code, NULL);
+    mdist_replica_exit(replica, step(replica, user_data), NULL);
     return mdist_run_end(strategy, NULL, 0, cause);
 }
 
 static void check_round(Round *round) {
     mdist_error_t *error = NULL;
-    const mdist_status_t status = run_round(round, &error);
+    const mdist_status_t status = run(round->job->strategy, round->entered, round_step, round, &error);
     if (round->others == ALL_REFUSE && keeps_job(round)) {
         REQUIRE(status == round->each->wanted);
         REQUIRE(strcmp(mdist_error_operation(error), round->each->name) == 0);
@@ -407,6 +407,74 @@ static void refuse_many_times(void) {
     end(&job);
 }
 
+// --- merges
+
+typedef enum Merge { REDUCE, RUN, MERGES } Merge;
+
+typedef struct Merging {
+    Job job;
+    Merge merge;
+    int messages; // before it
+    int fails;    // on this worker
+    int keeps;    // the job
+} Merging;
+
+static int32_t refuse_step(mdist_replica_t *replica, void *user_data) {
+    GIVES(MDIST_ERR_INVALID_ARGUMENT, all_reduce(user_data, replica, &error));
+    return 1;
+}
+
+/// All workers refuse a call in it. Some of them may go on all the same; if the job then ends, others may hear of that
+/// while they are still in this call.
+static int32_t merge_refused(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
+                             mdist_value_t **results, size_t result_count, void *user_data) {
+    (void)argument_count, (void)results, (void)result_count;
+    Merging *self = user_data;
+    mdist_value_t *mean = NULL;
+    const mdist_status_t status =
+        self->merge == REDUCE ? mdist_strategy_reduce(strategy, MDIST_MEAN, arguments[0], NULL, 0, &mean, NULL, NULL)
+                              : mdist_run(strategy, refuse_step, &self->job, NULL, 0, NULL, 0, NULL, NULL);
+    REQUIRE(status == MDIST_ERR_INVALID_ARGUMENT || (status == MDIST_ERR_ABORTED && !self->keeps));
+    return self->fails;
+}
+
+static int32_t merging_step(mdist_replica_t *replica, void *user_data) {
+    const Merging *self = user_data;
+    const mdist_tensor_t argument = tensor_of(&whole, MDIST_INT32, 1);
+    if (self->messages && mdist_replica_count(replica) > 1) send_around(replica);
+    const mdist_status_t status =
+        mdist_merge_call(replica, merge_refused, user_data, &argument, 1, NULL, 0, NULL, NULL);
+    return status != MDIST_OK || sum_of_ids(replica) != MDIST_OK;
+}
+
+static void refuse_in_merges(void) {
+    Merging self = {.job = begin()};
+    uint64_t random = test_seed(7);
+    const int one_each = first_replica_of[worker_count] == worker_count;
+    for (uint32_t i = 0; i < tiered(40, 400); ++i) {
+        // The workers whose merge fails, as bits: all of them in every other round.
+        const uint32_t all = (1u << worker_count) - 1, some = (uint32_t)draw_from(&random, all + 1);
+        const uint32_t failing = i % 2 ? all : some;
+        self.merge = (Merge)draw_from(&random, MERGES);
+        self.messages = draw_from(&random, 4) == 0 && self.merge == REDUCE; // else the run in it ends the job
+        self.fails = failing >> rank & 1;
+        self.keeps = worker_count == 1 || failing == 0 || (failing == all && !self.messages);
+        const int entered = one_each && draw_from(&random, 2);
+        mdist_error_t *error = NULL;
+        const mdist_status_t status = run(self.job.strategy, entered, merging_step, &self, &error);
+        if (self.keeps) REQUIRE(status == (failing == 0 ? MDIST_OK : MDIST_ERR_CALLBACK));
+        if (!self.keeps) REQUIRE(status != MDIST_OK && strstr(mdist_error_message(error), "MEAN") != NULL);
+        mdist_error_free(error);
+        if (self.keeps) {
+            require_sound(&self.job);
+        } else {
+            end(&self.job);
+            self.job = begin();
+        }
+    }
+    end(&self.job);
+}
+
 // --- the tests
 
 static void check(const char *scenario, uint32_t workers, const char *devices, const char *const *environment) {
@@ -434,10 +502,18 @@ static void a_job_goes_on_however_often_all_refuse(void **unused) {
     check("refuse_many_times", 3, "cpu*1", apart);
 }
 
+static void a_merge_in_which_all_refuse_leaves_the_job_if_it_fails_on_all(void **unused) {
+    (void)unused;
+    check("refuse_in_merges", 1, "cpu*2", NULL);
+    check("refuse_in_merges", 2, "cpu*1", NULL);
+    check("refuse_in_merges", 3, "cpu*2", apart);
+}
+
 static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_all_refuse_leaves_the_job),
         cmocka_unit_test(a_job_goes_on_however_often_all_refuse),
+        cmocka_unit_test(a_merge_in_which_all_refuse_leaves_the_job_if_it_fails_on_all),
     };
     return cmocka_run_group_tests_name("step refusals", tests, NULL, NULL);
 }
@@ -446,6 +522,7 @@ int main(int argc, char **argv) {
     static const NamedScenario scenarios[] = {
         {"refuse_in_steps", refuse_in_steps},
         {"refuse_many_times", refuse_many_times},
+        {"refuse_in_merges", refuse_in_merges},
     };
     return multi_main(argc, argv, scenarios, sizeof scenarios / sizeof scenarios[0], test_all);
 }

@@ -182,7 +182,13 @@ class Group {
     /// if it concerns every party, the parties that already wait get it as it is. Only the first cause counts.
     void release(const Failure &cause) noexcept;
     /// release() for a cause that all workers of the job have met to agree on: the job goes on.
-    void release_alike(const Failure &cause) noexcept { end(kReleased, cause, false); }
+    void release_alike(const Failure &cause) noexcept {
+        count_refusal();
+        end(kReleased, cause, false);
+    }
+    /// How many calls all workers have refused, at least.
+    uint64_t refusals() const { return refusals_.load(std::memory_order_relaxed); }
+    void count_refusal() noexcept { refusals_.fetch_add(1, std::memory_order_relaxed); }
     /// Keeps why a party meets in a refusal (refusal_of) in place of a call. If the others do something else, the group
     /// ends for this reason, not for the mismatch or timeout that follows from it.
     void refuse(const Failure &why) noexcept;
@@ -333,6 +339,7 @@ class Group {
     alignas(64) std::atomic<uint32_t> state_{kReady};
     std::atomic<uint64_t> run_{1}; // counts reset(), so that slots need not be wiped
     std::atomic<uint64_t> failed_runs_{0};
+    std::atomic<uint64_t> refusals_{0};
     std::atomic<uint32_t> alarm_count_{0};
     /// Whether some work of this meeting failed. Set before the piece counts as done.
     std::atomic<bool> work_failed_{false};

@@ -81,6 +81,7 @@ bool Communication::all_refuse(const char *function, const Failure &failure) noe
     try {
         const Failure told = told_by(function, failure);
         workers_->meet(refusal_of(function, told), timeout_or_own(0));
+        group().count_refusal();
         return true;
     } catch (const std::exception &) {
         return false;

@@ -47,6 +47,14 @@ void release_refusal(Party &party, const char *function, const Failure &failure)
     comm.group().release(cause);
 }
 
+void release_merge(Party &party, const char *function, const Failure &failure, uint64_t refusals_before) noexcept {
+    Communication &comm = party.job().comm;
+    const Failure cause = cause_of(function, party.id(), failure);
+    const bool may_be_alike = comm.group().refusals() != refusals_before && !comm.mail().used();
+    if (may_be_alike && comm.all_refuse(function, cause)) return comm.group().release_alike(cause);
+    comm.group().release(cause);
+}
+
 void release_ended(Group &group, uint32_t replica) noexcept {
     release_callback(group, "mdist_run", replica, 0,
                      [replica] { return text("the step of replica ", replica, " ended its thread"); });

@@ -23,6 +23,9 @@ void release_failure(Group &group, const char *operation, uint32_t replica, cons
 /// call's place. If all refuse it, the step fails on all workers, and the job goes on. Otherwise the job ends for this
 /// reason. What the step has begun may be on its way to others, so then the job ends at once.
 void release_refusal(Party &party, const char *function, const Failure &failure);
+/// Reports a merge that has failed, from replica 0's thread. The same as release_refusal(), if all workers have refused
+/// a call in it: since then Group::refusals() is not what it was.
+void release_merge(Party &party, const char *function, const Failure &failure, uint64_t refusals_before) noexcept;
 /// Reports a step that ended its thread.
 void release_ended(Group &group, uint32_t replica) noexcept;
 

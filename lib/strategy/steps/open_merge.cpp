@@ -43,6 +43,7 @@ void OpenRuns::open_merge(Replica &replica, CallKind kind, std::vector<Part> arg
     if (replica.local_index() != 0) return;
 
     common.merge_failed = true;
+    common.refusals = group.refusals();
     common.merged.clear();
     const auto failed = [&] {
         const std::lock_guard lock(mutex_);
@@ -110,7 +111,7 @@ void OpenRuns::hand_in(Run &run, Replica &replica, const char *function,
         check_merged(merged, job_.replicas.local_count());
         replica.common().merged = std::move(merged);
     } catch (const Failure &cause) {
-        release_failure(job_.comm.group(), function, replica.id(), cause);
+        release_merge(replica, function, cause, replica.common().refusals);
         throw;
     } catch (const std::exception &) {
         throw; // the library's own failure: out of memory

@@ -33,6 +33,7 @@ struct Common {
     // meetings and read before the next.
     std::vector<ValuePointer> merged;
     bool merge_failed = false;
+    uint64_t refusals = 0; // Group::refusals() before the merge
     std::shared_ptr<Variable> created;
     std::shared_ptr<Failure> create_failure;
     bool create_out_of_memory = false;

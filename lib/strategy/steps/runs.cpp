@@ -109,6 +109,7 @@ void Runs::merge(Replica &replica, const Merge &merge, std::vector<Part> argumen
 void Runs::run_merge(Replica &replica, const Merge &merge, std::size_t result_count) {
     Common &common = replica.common();
     common.merge_failed = true;
+    common.refusals = job_.comm.group().refusals();
     struct Resumption {
         Job &job;
         const bool &failed;
@@ -126,7 +127,7 @@ void Runs::run_merge(Replica &replica, const Merge &merge, std::size_t result_co
         merge(regrouped_arguments(*frames_[depth_ - 1], job_.replicas.local_count()), common.merged);
         check_merged(common.merged, job_.replicas.local_count());
     } catch (const Failure &failure) {
-        release_failure(job_.comm.group(), "mdist_merge_call", replica.id(), failure);
+        release_merge(replica, "mdist_merge_call", failure, common.refusals);
         throw;
     } catch (const std::exception &) {
         throw; // the library's own failure: out of memory
