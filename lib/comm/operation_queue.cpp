@@ -189,8 +189,7 @@ void OperationQueue::end(Operation &operation, const Failure &cause) noexcept {
                 return drop(line, operation);
             }
             if (!first.working()) continue; // its parties have met since this thread looked
-            // Nobody knows when the other workers would come. They may hear of this before they hear of the group's
-            // end.
+            // Nobody knows when the other workers would come. If the group has ended, they may first hear of it here.
             if (executors_.workers() != nullptr) executors_.workers()->fail(group_.cause().value_or(cause));
         }
         // The others do their part inside library calls, which wait only for other workers.
