@@ -169,6 +169,7 @@ void Group::compare() {
     for (uint32_t party = 0; party < parties_; ++party) {
         uint32_t count = 0;
         for (uint32_t other = 0; other < parties_; ++other) count += same_call(call_of(party), call_of(other));
+        if (count == parties_) return;
         if (count > alike) most = party, alike = count;
     }
     for (uint32_t other = 0; other < parties_; ++other) {
