@@ -86,16 +86,26 @@ void every_piece_is_summed_over_all_workers(void **) {
     }
 }
 
+void hosts_rest_only_beside_large_primes(void **) {
+    for (const uint32_t hosts : {11, 13, 17, 19, 22, 23, 99, 143}) {
+        const std::vector<uint32_t> groups = SplitPlan::groups_of(hosts, sizes::kLargestGroup);
+        assert_int_equal(std::accumulate(groups.begin(), groups.end(), 1u, std::multiplies<>()), hosts);
+    }
+}
+
 void no_worker_has_many_peers(void **) {
     for (uint32_t hosts = 2; hosts <= 20000; hosts < 300 ? ++hosts : hosts += 1 + hosts / 7) {
         const std::vector<uint32_t> groups = SplitPlan::groups_of(hosts, sizes::kLargestGroup);
-        uint32_t product = 1, peers = 1; // one that rests meanwhile
+        uint32_t product = 1, peers = 1, large = 0; // peers: one that rests meanwhile, and those in small groups
         for (const uint32_t size : groups) {
             product *= size;
-            peers += size - 1;
+            peers += size <= sizes::kLargestGroup ? size - 1 : 0;
+            large += size > sizes::kLargestGroup;
+            assert_in_range(size, 2, SplitPlan::kLargestPrime);
         }
         assert_in_range(product, hosts / 2 + 1, hosts);
         assert_in_range(peers, 1, 2 * std::bit_width(hosts - 1) + 4);
+        assert_in_range(large, 0, 4); // 11 * 11 * 11 * 13
     }
     for (const uint32_t hosts : {64, 100, 1000, 1024}) {
         const Spans spans = Spans::even(hosts, 1);
@@ -156,6 +166,7 @@ void slices_of_uneven_parts_are_short(void **) {
 SUBJECT(split_plan) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(every_piece_is_summed_over_all_workers),
+        cmocka_unit_test(hosts_rest_only_beside_large_primes),
         cmocka_unit_test(no_worker_has_many_peers),
         cmocka_unit_test(peers_are_each_others),
         cmocka_unit_test(slices_of_uneven_parts_are_short),

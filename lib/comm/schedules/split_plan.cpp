@@ -20,11 +20,15 @@ std::vector<uint32_t> factors_of(uint32_t number, uint32_t most) {
 
 std::vector<uint32_t> SplitPlan::groups_of(uint32_t hosts, uint32_t most) {
     std::vector<uint32_t> factors;
-    for (uint32_t product = hosts; product > 1 && factors.empty(); --product) factors = factors_of(product, most);
+    for (uint32_t product = hosts; product > 1 && factors.empty(); --product)
+        factors = factors_of(product, std::max(most, kLargestPrime));
+    const auto fits = [&](uint32_t size) {
+        return size <= most || std::find(factors.begin(), factors.end(), size) != factors.end();
+    };
     for (std::size_t levels = 1; levels <= factors.size(); ++levels) {
         std::vector<uint32_t> groups(levels, 1);
         for (const uint32_t factor : factors) *std::min_element(groups.begin(), groups.end()) *= factor;
-        if (*std::max_element(groups.begin(), groups.end()) <= most) return groups;
+        if (std::all_of(groups.begin(), groups.end(), fits)) return groups;
     }
     return {};
 }
