@@ -141,7 +141,7 @@ void ShmStream::tell_written() {
 /// Shows the mate what has been taken from its ring. A small part of the ring can wait.
 void ShmStream::tell_read() {
     if (read_ - told_read_ < std::min(kTogether, ring_bytes_ / 4)) return;
-    ours_.read.store(told_read_ = read_, std::memory_order_seq_cst);
+    ours_.read.store(told_read_ = read_, std::memory_order_release);
     bell_.ring(mate_);
 }
 

@@ -163,6 +163,7 @@ void ShmBell::sleep_near(const std::vector<uint32_t> &ranks, FunctionRef<bool()>
 
 void ShmBell::await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<void()> keep_going) {
     ++long_waits_;
+    ring();
     if (look(ready)) return;
     if (alertness_.doubts())
         prefer_short_turns(); // beside busy programs, it must get its core back when the mate has come

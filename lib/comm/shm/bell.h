@@ -6,9 +6,12 @@
 // Then it says in its own segment that it sleeps, looks once more, and sleeps on its mates' bells, which only they
 // ring.
 //
-// Whatever is published, and looked at here, must be atomic and sequentially consistent. Then either the sleeper sees
-// what was published, or the publisher sees the sleeper. Still, no sleep is longer than some milliseconds; after that a
-// mate that has ended is noticed too.
+// Publishing is a release store, and ready() a sequentially consistent load. ring() has a sequentially consistent fence
+// between the store and its look for sleepers. A sleeper says so, in one order with all fences, before its last look.
+// If the publisher does not see the sleeper, its fence is the earlier one, and the sleeper's look finds what is
+// published. Still, no sleep is longer than some milliseconds; after that a mate that has ended is noticed too.
+// Between publishing and ring() a worker may look for what its mates publish: those that are awake see the store
+// meanwhile. A long wait of await() begins with ring().
 //
 // A thread that waits for messages (sleep_near), or for other things as well, sleeps in poll(), with descriptor() among
 // them, between listen() and heard(). Any thread may call these functions; the publishing thread calls ring().
@@ -30,10 +33,12 @@ class ShmBell {
     explicit ShmBell(std::shared_ptr<ShmMates> mates);
 
     void ring() noexcept {
+        __sync_synchronize(); // std::atomic_thread_fence() is the same, but gcc warns of it with the thread sanitizer
         for (const std::atomic<uint32_t> *asleep : asleep_)
             if (asleep->load(std::memory_order_seq_cst) != 0) return wake();
     }
     void ring(uint32_t rank) noexcept {
+        __sync_synchronize();
         if (mates_->of(rank).asleep.load(std::memory_order_seq_cst) != 0) wake(rank);
     }
 

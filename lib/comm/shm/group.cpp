@@ -45,16 +45,24 @@ void ShmGroup::all_reduce(const OperationHeader &mine, const Call *const *calls,
     reduce_small(mine, calls, keep_going);
 }
 
+void ShmGroup::meet(const OperationHeader &mine, FunctionRef<std::size_t(uint32_t)> bytes, KeepGoing keep_going) {
+    meeting_.publish(mine);
+    for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
+        payloads_[rank] =
+            rank == mates_->rank() ? meeting_.own_payload(bytes(rank)) : meeting_.await(rank, bytes(rank), keep_going);
+    meeting_.ring();
+}
+
 /// Small all-reduce of one buffer with one replica per worker: the buffer itself is the only partial.
 void ShmGroup::reduce_one(const OperationHeader &mine, const Call &call, std::size_t bytes, KeepGoing keep_going) {
     const mdist_buffer_t &input = call.inputs[0];
     if (bytes != 0) std::memcpy(meeting_.payload(bytes), input.data, bytes);
-    meeting_.publish(mine);
+    const auto each = [bytes](uint32_t) { return bytes; };
+    meet(mine, each, keep_going);
+    meeting_.prepare(bytes);
     const uint32_t workers = mates_->workers();
     Pointers<const void *> sources(workers);
-    for (uint32_t rank = 0; rank < workers; ++rank)
-        sources[rank] = rank == mates_->rank() ? input.data : meeting_.await(rank, bytes, keep_going);
-    meeting_.prepare(bytes);
+    std::copy(payloads_.begin(), payloads_.end(), sources.get());
     reduce::reduce(operation_of(call, input.dtype, workers), sources.get(), workers, &call.outputs[0].data, 1,
                    input.elements);
 }
@@ -64,16 +72,12 @@ void ShmGroup::reduce_small(const OperationHeader &mine, const Call *const *call
     std::vector<ReduceRow> rows;
     for (const int32_t dtype : dtypes_of(*calls[0])) rows.emplace_back(calls, dtype, cut_, mates_->rank());
 
-    char *to = meeting_.payload(payload_bytes(*calls[0], cut_.count(mates_->rank())));
+    const auto bytes = [&](uint32_t rank) { return payload_bytes(*calls[0], cut_.count(rank)); };
+    char *to = meeting_.payload(bytes(mates_->rank()));
     for (const ReduceRow &row : rows)
         for (uint32_t index = 0; index < row.partial_count(); ++index, to += row.elements() * row.partial_size())
             row.partial(index, 0, row.elements(), to);
-    meeting_.publish(mine);
-    for (uint32_t rank = 0; rank < workers; ++rank) {
-        const std::size_t bytes = payload_bytes(*calls[0], cut_.count(rank));
-        payloads_[rank] =
-            rank == mates_->rank() ? meeting_.own_payload(bytes) : meeting_.await(rank, bytes, keep_going);
-    }
+    meet(mine, bytes, keep_going);
 
     Pointers<const void *> partials(cut_.subtrees().size());
     results_.resize(meeting_.room());
@@ -90,14 +94,12 @@ void ShmGroup::reduce_small(const OperationHeader &mine, const Call *const *call
 
 void ShmGroup::reduce_large(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going) {
     const Spans &spans = cut_.spans();
-    const auto bytes = [&](uint32_t replicas) { return ShmPlaces::bytes(replicas, calls[0]->buffer_count); };
+    const auto bytes = [&](uint32_t rank) { return ShmPlaces::bytes(spans[rank].count(), calls[0]->buffer_count); };
     const uint32_t own = spans[mates_->rank()].count();
-    const bool may_be_direct = bytes(spans.most()) <= meeting_.room(); // the same on all workers
-    if (may_be_direct) ShmPlaces::write(*mates_, calls, own, meeting_.payload(bytes(own)));
-    meeting_.publish(mine);
-    for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
-        payloads_[rank] = rank == mates_->rank() ? meeting_.own_payload(bytes(own))
-                                                 : meeting_.await(rank, bytes(spans[rank].count()), keep_going);
+    // The same on all workers.
+    const bool may_be_direct = ShmPlaces::bytes(spans.most(), calls[0]->buffer_count) <= meeting_.room();
+    if (may_be_direct) ShmPlaces::write(*mates_, calls, own, meeting_.payload(bytes(mates_->rank())));
+    meet(mine, bytes, keep_going);
 
     ShmPlaces places;
     if (may_be_direct && places.read(*mates_, *calls[0], spans, payloads_)) {

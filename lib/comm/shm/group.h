@@ -4,8 +4,8 @@
 // group must not be used any more.
 //
 // All workers call the same functions in the same order. Every operation of the job begins here, even if only with
-// come(), so that a worker in an all-reduce finds out if another is elsewhere. An all-reduce goes one of three ways, for
-// n workers with b bytes each:
+// come(), so that a worker in an all-reduce finds out if another is elsewhere. An all-reduce goes one of three ways,
+// for n workers with b bytes each:
 //   small    The partials travel with the header, and every worker combines all of them. One meeting, n * b bytes read.
 //   staged   Chunk by chunk, through memory that stays in the caches: copy partials in, combine the own share, copy the
 //            results out. While one chunk is being combined, the next is under way.
@@ -35,9 +35,9 @@ class ShmGroup {
         : ShmGroup(mates, std::move(bell), spans, DirectWay::of(*mates)) {}
     ShmGroup(std::shared_ptr<ShmMates> mates, std::shared_ptr<ShmBell> bell, const Spans &spans, const DirectWay &way);
 
-    /// Says that this worker has come to an operation whose headers go by messages. Does not wait. The next function may
-    /// be called when every worker's message has come. What this worker said stays there for one operation more.
-    void come(const OperationHeader &mine) { meeting_.publish(mine); }
+    /// Says that this worker has come to an operation whose headers go by messages. Does not wait. The next function
+    /// may be called when every worker's message has come. What this worker said stays there for one operation more.
+    void come(const OperationHeader &mine) { meeting_.publish(mine), meeting_.ring(); }
     /// Throws MISMATCH if a worker has come to another operation than this one. Does not wait. For long waits: a worker
     /// that waits for another one does not look at the rest.
     void require_same() const { meeting_.require_same(); }
@@ -54,6 +54,8 @@ class ShmGroup {
   private:
     /// Payload size of a worker with that many partials.
     std::size_t payload_bytes(const Call &call, uint32_t partials) const;
+    /// Publishes this worker's payload, and finds those of all. `bytes(rank)` is the length of a worker's.
+    void meet(const OperationHeader &mine, FunctionRef<std::size_t(uint32_t)> bytes, KeepGoing keep_going);
     void reduce_one(const OperationHeader &mine, const Call &call, std::size_t bytes, KeepGoing keep_going);
     void reduce_small(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going);
     void reduce_large(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going);

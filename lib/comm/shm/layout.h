@@ -44,7 +44,7 @@ struct ShmLane {
     alignas(64) std::atomic<uint64_t> read; // bytes that the owner has taken from the mate's ring to it
 
     uint64_t count() const noexcept { return written.load(std::memory_order_seq_cst) / 4; }
-    void publish(uint64_t bytes) noexcept { written.store(4 * bytes, std::memory_order_seq_cst); }
+    void publish(uint64_t bytes) noexcept { written.store(4 * bytes, std::memory_order_release); }
     /// With a copy of the last kRecent of them. `before` is the number that was published before. It is not read from
     /// here: the mate that looks at this line has it, and to get it back takes as long as to send it.
     void publish(uint64_t before, uint64_t bytes, const char *last) noexcept;
@@ -59,7 +59,7 @@ inline void ShmLane::publish(uint64_t before, uint64_t bytes, const char *last) 
         std::memcpy(&word, last + 8 * i, 8);
         recent[i].store(word, std::memory_order_release); // whoever sees it finds `written` odd, or larger
     }
-    written.store(4 * bytes + 2, std::memory_order_seq_cst);
+    written.store(4 * bytes + 2, std::memory_order_release);
 }
 
 inline uint64_t ShmLane::look(char *last, bool &whole) const noexcept {

@@ -13,8 +13,7 @@ void ShmMeeting::publish(const OperationHeader &mine) {
     slot->sequence = mine.sequence;
     slot->print = mine.print;
     slot->header = mine;
-    slot->round.store(++round_, std::memory_order_seq_cst);
-    bell_->ring();
+    slot->round.store(++round_, std::memory_order_release);
 }
 
 void ShmMeeting::prepare(std::size_t bytes) const noexcept {

@@ -26,8 +26,10 @@ class ShmMeeting {
     /// Asks for the lines of the next round's slot, whose bytes the mates have read last. Call it when all mates have
     /// come to this round: before that they may still read there.
     void prepare(std::size_t bytes) const noexcept;
-    /// Begins the round. The payload must be in place.
+    /// Begins the round. The payload must be in place. Mates that sleep do not wake before ring(), which may be called
+    /// after await(): until the line of the slot has come to this core, the fence in ring() would hold up all loads.
     void publish(const OperationHeader &mine);
+    void ring() { bell_->ring(); }
     /// Returns a mate's payload of this round, valid until the next round. Throws MISMATCH if the mate is in another
     /// operation, and what the bell throws.
     const char *await(uint32_t rank, std::size_t bytes, FunctionRef<void()> keep_going) const;

@@ -32,7 +32,7 @@ class ShmSteps {
 
     /// Says that this worker has done that step of the first `chunks` chunks.
     void publish(Step step, uint64_t chunks) {
-        (mates_->own().progress.*step).store(chunks, std::memory_order_seq_cst);
+        (mates_->own().progress.*step).store(chunks, std::memory_order_release);
         bell_->ring();
     }
     /// How many chunks of the job a worker has done that step of.
