@@ -89,13 +89,8 @@ void combine_blocks(const KernelSet &set, Node root, const Span &whole) {
 Cut::Cut(const Spans &spans) : spans_(spans), first_(spans.workers() + 1) {
     collect(0, replicas());
     for (const Subtree &subtree : subtrees_) ++first_[spans_.worker_of(subtree.begin) + 1];
+    most_ = *std::max_element(first_.begin(), first_.end());
     for (std::size_t worker = 1; worker < first_.size(); ++worker) first_[worker] += first_[worker - 1];
-}
-
-uint32_t Cut::most() const {
-    uint32_t most = 0;
-    for (uint32_t worker = 0; worker < spans_.workers(); ++worker) most = std::max(most, count(worker));
-    return most;
 }
 
 void Cut::collect(uint32_t begin, uint32_t end) {

@@ -28,7 +28,7 @@ class Cut {
     uint32_t first(uint32_t worker) const { return first_[worker]; }
     uint32_t count(uint32_t worker) const { return first_[worker + 1] - first_[worker]; }
     /// The largest number of subtrees of a worker.
-    uint32_t most() const;
+    uint32_t most() const { return most_; }
     /// Whether every subtree is one replica.
     bool leaves() const { return subtrees_.size() == replicas(); }
 
@@ -38,6 +38,7 @@ class Cut {
     Spans spans_;
     std::vector<Subtree> subtrees_;
     std::vector<uint32_t> first_;
+    uint32_t most_;
 };
 
 // With an operator, the functions below throw what operator.h says.
