@@ -60,7 +60,8 @@ OperationHeader OperationHeader::of(const Call &call, uint64_t sequence, uint64_
     }
     header.on_gpus = call.on_gpus() ? 1 : 0;
     header.buffer_count = static_cast<uint32_t>(std::min<std::size_t>(call.buffer_count, UINT32_MAX));
-    std::memcpy(header.subject, call.subject_text, std::min(std::strlen(call.subject_text), sizeof header.subject));
+    for (std::size_t i = 0; i < sizeof header.subject && call.subject_text[i] != 0; ++i)
+        header.subject[i] = call.subject_text[i];
     header.payload_bytes = static_cast<uint32_t>(std::min<uint64_t>(payload_bytes, UINT32_MAX));
     return header;
 }

@@ -5,7 +5,6 @@
 #include "comm/call/pointers.h"
 #include "comm/call/reduce_row.h"
 #include "comm/shm/staged.h"
-#include "reduce/float_environment.h"
 #include "reduce/reduce.h"
 #include "util/dtype.h"
 
@@ -37,7 +36,6 @@ bool ShmGroup::takes(const Call &call) const {
 }
 
 void ShmGroup::all_reduce(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going) {
-    const reduce::FloatEnvironment environment;
     const std::size_t bytes = payload_bytes(*calls[0], cut_.most());
     if (bytes > meeting_.room()) return reduce_large(mine, calls, keep_going);
     if (cut_.replicas() == mates_->workers() && calls[0]->buffer_count == 1)

@@ -43,7 +43,8 @@ class ShmGroup {
     void require_same() const { meeting_.require_same(); }
     /// Whether all_reduce() has room for the call's elements. The same on all workers.
     bool takes(const Call &call) const;
-    /// takes() must be true. `calls` are those of this worker's replicas: checked, and the same.
+    /// takes() must be true. `calls` are those of this worker's replicas: checked, and the same. The caller must hold a
+    /// FloatEnvironment.
     void all_reduce(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going);
 
     /// Counts the waits in all_reduce(), of which each is for one step of a mate.
