@@ -111,7 +111,7 @@ void need_no_packs(const mdist_call_options_t *options) {
 }
 
 void need_reachable(const Job &job, uint32_t replica_id, const Call &call) {
-    if (job.comm.gpus() != nullptr) return; // GPU replicas check this in the call
+    if (!gpus_used() || job.comm.gpus() != nullptr) return; // GPU replicas check this in the call
     for (std::size_t b = 0; b < call.buffer_count; ++b)
         for (const mdist_buffer_t *const each : {&call.inputs[b], &call.outputs[b]})
             if (const int32_t gpu = gpu_of(each->data); gpu >= 0)

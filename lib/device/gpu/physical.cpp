@@ -58,6 +58,10 @@ Memory PhysicalGpu::allocate(std::size_t bytes, std::shared_ptr<ReplicaStream> s
     return pool_.allocate(bytes, std::move(stream));
 }
 
+bool gpus_used() {
+    return api_in_use.load(std::memory_order_acquire) != nullptr;
+}
+
 Place place_of(const void *address, int32_t asking) {
     const mdist_gpu_api *const api = api_in_use.load(std::memory_order_acquire);
     if (api == nullptr || address == nullptr) return {};

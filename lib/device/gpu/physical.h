@@ -47,6 +47,8 @@ class PhysicalGpu : public GpuCard {
 /// The host if no GPU has been used. Throws if CUDA cannot tell. Memory of no particular GPU counts as GPU `asking`'s;
 /// only a simulated GPU has such memory.
 Place place_of(const void *address, int32_t asking = 0);
+/// Whether a GPU has been used.
+bool gpus_used();
 
 /// Copies between any two memories; done on return. It waits for no stream: wait before for any work that uses them.
 void copy_between(void *to, const Place &to_place, const void *from, const Place &from_place, std::size_t bytes);
