@@ -195,12 +195,12 @@ void ShmPlaces::write(const ShmMates &mates, const Call *const *calls, uint32_t 
 }
 
 bool ShmPlaces::read(const ShmMates &mates, const Call &call, const Spans &spans,
-                     const std::vector<const char *> &payloads) {
+                     const std::vector<const void *> &payloads) {
     buffers_ = call.buffer_count;
     inputs_.clear();
     outputs_.clear();
     for (uint32_t rank = 0; rank < mates.workers(); ++rank) {
-        const char *from = payloads[rank];
+        const char *from = static_cast<const char *>(payloads[rank]);
         const auto get = [&](std::size_t bytes) -> const char * {
             uint64_t place;
             std::memcpy(&place, from, sizeof place);

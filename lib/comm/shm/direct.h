@@ -24,7 +24,7 @@ class ShmPlaces {
 
     /// Reads every worker's places: payloads[rank], which stay valid until the next meeting. Returns false unless all
     /// buffers of all workers can be read.
-    bool read(const ShmMates &mates, const Call &call, const Spans &spans, const std::vector<const char *> &payloads);
+    bool read(const ShmMates &mates, const Call &call, const Spans &spans, const std::vector<const void *> &payloads);
 
     /// Number of replicas in the job.
     std::size_t replicas() const { return inputs_.size() / buffers_; }

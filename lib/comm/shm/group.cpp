@@ -8,7 +8,6 @@
 #include "reduce/reduce.h"
 #include "util/dtype.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace mdist {
@@ -58,15 +57,11 @@ void ShmGroup::reduce_one(const OperationHeader &mine, const Call &call, std::si
     const auto each = [bytes](uint32_t) { return bytes; };
     meet(mine, each, keep_going);
     meeting_.prepare(bytes);
-    const uint32_t workers = mates_->workers();
-    Pointers<const void *> sources(workers);
-    std::copy(payloads_.begin(), payloads_.end(), sources.get());
-    reduce::reduce(operation_of(call, input.dtype, workers), sources.get(), workers, &call.outputs[0].data, 1,
-                   input.elements);
+    reduce::reduce(operation_of(call, input.dtype, payloads_.size()), payloads_.data(), payloads_.size(),
+                   &call.outputs[0].data, 1, input.elements);
 }
 
 void ShmGroup::reduce_small(const OperationHeader &mine, const Call *const *calls, KeepGoing keep_going) {
-    const uint32_t workers = mates_->workers();
     std::vector<ReduceRow> rows;
     for (const int32_t dtype : dtypes_of(*calls[0])) rows.emplace_back(calls, dtype, cut_, mates_->rank());
 
@@ -80,10 +75,11 @@ void ShmGroup::reduce_small(const OperationHeader &mine, const Call *const *call
     Pointers<const void *> partials(cut_.subtrees().size());
     results_.resize(meeting_.room());
     for (const ReduceRow &row : rows) {
-        for (uint32_t rank = 0; rank < workers; ++rank)
-            for (uint32_t index = 0; index < cut_.count(rank);
-                 ++index, payloads_[rank] += row.elements() * row.partial_size())
-                partials[cut_.first(rank) + index] = payloads_[rank];
+        for (uint32_t rank = 0; rank < mates_->workers(); ++rank)
+            for (uint32_t index = cut_.first(rank); index < cut_.first(rank + 1); ++index) {
+                partials[index] = payloads_[rank];
+                payloads_[rank] = static_cast<const char *>(payloads_[rank]) + row.elements() * row.partial_size();
+            }
         void *results = results_.data();
         reduce::combine_partials(row.operation(), cut_, partials.get(), &results, 1, row.elements());
         row.store(0, row.elements(), results);

@@ -67,7 +67,7 @@ class ShmGroup {
     const reduce::Cut cut_;
     const DirectWay way_;
     Reuse reuse_;
-    std::vector<const char *> payloads_;
+    std::vector<const void *> payloads_;
     std::vector<char> results_;
 };
 
