@@ -99,7 +99,8 @@ bool SplitSum::advance() {
     });
 }
 
-/// Does what can be done now. Returns whether it posted something.
+/// Does what can be done now. Returns whether it posted something: if not, only the link can bring it further, since
+/// whatever lets an earlier level go on posts, too.
 bool SplitSum::step() {
     const reduce::FloatEnvironment environment;
     for (uint32_t level = 0; level < levels_.size(); ++level)
@@ -210,6 +211,8 @@ void SplitSum::combine(uint64_t slice, const void *own) {
     if (resting_ != nullptr) make(slices_.part(resting_->member.worker, slice), mine.count, resting_->out.slot(slice));
 }
 
+/// From the last level down: what is kept at a level is there when what is kept at the next one is, and all that peers
+/// there give.
 void SplitSum::count_ready() {
     uint64_t ready = levels_.back().merged;
     for (std::size_t i = levels_.size(); i-- > 0;) {

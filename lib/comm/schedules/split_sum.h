@@ -12,9 +12,11 @@
 // A peer is in one group only. It gets first the partials of all slices, then the results of all slices. The network is
 // busy all the time: the first results are there by the time that the last partials have gone.
 //
-//   Memory: scratch for a window of slices. Results go to the outputs at once, and are passed on from there, so no
-//   receive of results depends on a send. Merging a slice waits only for earlier levels of it, and for earlier slices.
-//   So no two workers can wait for each other.
+//   Memory: scratch for a window of slices. Results go to the outputs at once, and are passed on from there.
+//
+//   No two workers can wait for each other: nothing about partials waits for results, and whatever is done with the
+//   partials of a slice at a level waits only for smaller pairs of slice and level. (A merge waits for earlier levels
+//   of its slice, and for room, which the slice a window before has left.) Taking results waits for nobody's sends.
 //
 //   In place: the results of a range arrive only after everything that was made from its inputs on this worker has been
 //   used up.
@@ -22,15 +24,42 @@
 
 #include "comm/call/reduce_row.h"
 #include "comm/links/link.h"
-#include "comm/schedules/peer_stream.h"
 #include "comm/schedules/schedule.h"
 #include "comm/schedules/scratch.h"
 #include "comm/schedules/split_slices.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace mdist {
+
+/// The messages in one direction between this worker and a peer: first partials, then results. A window of them is
+/// under way at a time.
+struct PeerStream {
+    static constexpr uint32_t kWindow = 4;
+
+    uint64_t partials = 0; // messages [0, partials) are partials
+    uint64_t results = 0;  // the messages after those
+    uint64_t posted = 0;
+    uint64_t taken = 0; // receives only: messages used up
+    Pending pending[kWindow];
+    char *scratch = nullptr; // kWindow slots
+    std::size_t slot_bytes = 0;
+
+    char *slot(uint64_t message) const { return scratch + message % kWindow * slot_bytes; }
+    uint64_t total() const { return partials + results; }
+    /// Whether the next message to take has arrived.
+    bool arrived() const { return taken < posted && pending[taken % kWindow].done(); }
+    bool all_taken() const { return taken == total(); }
+    bool all_sent() const {
+        return posted == total() &&
+               std::all_of(pending, pending + kWindow, [](const Pending &slot) { return slot.done(); });
+    }
+    /// Whether a message was sent, and its memory is free. Nothing a window later may have been posted.
+    bool sent(uint64_t message) const { return posted > message && pending[message % kWindow].done(); }
+};
 
 class SplitSum final : public Schedule {
   public:
