@@ -37,9 +37,9 @@ class Broadcast final : public Schedule {
 
     /// What this worker does with a chunk.
     struct Part {
-        uint32_t from = kNobody;         // on the root
-        std::vector<uint32_t> far = {};  // get it from this worker: on other hosts,
-        std::vector<uint32_t> near = {}; // and mates
+        uint32_t from = kNobody;         // who gives it to this worker; nobody does to the root
+        std::vector<uint32_t> far = {};  // workers of other hosts that this one gives it to
+        std::vector<uint32_t> near = {}; // mates that it gives it to
     };
     /// A chunk that this worker gives to others.
     struct Relayed {

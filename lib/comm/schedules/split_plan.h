@@ -45,8 +45,8 @@ class SplitPlan {
         bool rests() const { return keeps.begin == keeps.end; }
     };
 
-    /// A host to which another one gives all that it holds has twice the bytes on its wire. A larger group costs less,
-    /// up to so many members: at 200 Gbit/s 17, at 1 Gbit/s beyond 47.
+    /// Where a host rests, its neighbour has twice the bytes on its wire. So a prime number of hosts up to this one is
+    /// a group instead. That costs less up to 17 hosts at 200 Gbit/s, and beyond 47 at 1 Gbit/s.
     static constexpr uint32_t kLargestPrime = 23;
     /// Sizes of groups for so many hosts, level by level: at most `most`, or a prime number up to kLargestPrime; as few
     /// levels as possible, and about equal. If the number of hosts has larger prime factors, their product is a little
