@@ -6,26 +6,38 @@
 #include "membership/credentials.h"
 #include "membership/descriptors.h"
 #include "membership/dial_waves.h"
-#include "util/payload.h"
+#include "util/text.h"
 
 namespace mdist {
 namespace {
 
 constexpr std::size_t kMostFromDialer = 4096;
+/// How many connections that nobody has asked for may wait. Workers of a session are trusted; this finds mistakes.
+constexpr std::size_t kMostReady = 65536;
+/// How long the lower rank waits for the higher one to connect.
+constexpr uint64_t kPatienceNs = 20'000'000;
+
+uint64_t after(uint64_t now, uint64_t ns) {
+    return now + std::min(ns, UINT64_MAX - now);
+}
 
 } // namespace
 
 DataSockets::DataSockets(World &world, const MembershipOptions &options, Peers &peers)
-    : world_(world), options_(options), peers_(peers), asked_(options.size, 0) {}
+    : world_(world), options_(options), peers_(peers) {}
 
 DataSockets::~DataSockets() {
-    for (const auto &[key, descriptor] : ready_) close_descriptor(descriptor);
+    for (const auto &[place, descriptor] : ready_) close_descriptor(descriptor);
 }
 
 const Dialer *DataSockets::dialer_of(ConnectionId connection) const {
-    for (const auto &[key, dialer] : dialers_)
+    for (const auto &[place, dialer] : dialers_)
         if (dialer.connection() == connection) return &dialer;
     return nullptr;
+}
+
+Dialer *DataSockets::dialer_of(ConnectionId connection) {
+    return const_cast<Dialer *>(std::as_const(*this).dialer_of(connection));
 }
 
 std::size_t DataSockets::wanted(ConnectionId connection) const {
@@ -34,12 +46,11 @@ std::size_t DataSockets::wanted(ConnectionId connection) const {
 }
 
 void DataSockets::connected(ConnectionId connection) {
-    for (auto &[key, dialer] : dialers_)
-        if (dialer.connection() == connection) return dialer.connected();
+    if (Dialer *const dialer = dialer_of(connection)) dialer->connected();
 }
 
 void DataSockets::received(ConnectionId connection, std::string_view bytes) {
-    for (auto &[key, dialer] : dialers_) {
+    for (auto &[place, dialer] : dialers_) {
         if (dialer.connection() != connection) continue;
         try {
             const auto frame = dialer.received(bytes);
@@ -48,113 +59,124 @@ void DataSockets::received(ConnectionId connection, std::string_view bytes) {
         } catch (const Failure &) {
             return; // the dialer keeps the message and tries again
         }
-        ready_[key] = world_.release(connection);
-        dialers_.erase(key);
-        return;
+        const Place made = place;
+        dialers_.erase(made);
+        return keep(made, connection);
     }
 }
 
 void DataSockets::closed(ConnectionId connection, int error) {
-    for (auto &[key, dialer] : dialers_)
-        if (dialer.connection() == connection) return dialer.closed(error);
+    if (Dialer *const dialer = dialer_of(connection)) dialer->closed(error);
 }
 
 void DataSockets::arrived(Guest guest) {
-    const Place place(guest.hello.rank, guest.hello.number);
-    PayloadReader body(guest.body);
-    const auto shown = body.bytes<sizeof(Digest)>();
-    const auto token = tokens_.find(place);
-    if (token == tokens_.end() || !body.complete() || !same_digest(shown, token->second))
-        return world_.close(guest.connection);
+    const Place place(guest.hello.number, guest.hello.rank);
+    const auto own = dialers_.find(place);
+    const bool own_counts = place.second < options_.rank && own != dialers_.end() && own->second.may_be_in();
+    if (own_counts || ready_.size() >= kMostReady) return world_.close(guest.connection);
+    drop_dialer(place);
     world_.send(guest.connection, guest.channel.pack(FrameKind::kWelcome, peers_.session(), {}));
-    const auto [ready, fresh] = ready_.try_emplace(place, -1);
-    if (!fresh) close_descriptor(ready->second); // the peer's first attempt failed there, but not here
-    ready->second = world_.release(guest.connection);
+    keep(place, guest.connection);
 }
 
-void DataSockets::dial(const Place &place, const Digest &token) {
+/// Keeps a new connection until somebody takes it.
+void DataSockets::keep(const Place &place, ConnectionId connection) {
+    const int descriptor = world_.release(connection);
+    if (descriptor < 0) return; // it has ended already
+    const auto [ready, fresh] = ready_.try_emplace(place, descriptor);
+    if (!fresh) close_descriptor(std::exchange(ready->second, descriptor)); // the first attempt failed there, not here
+    news_.insert(place.first);
+}
+
+void DataSockets::drop_dialer(const Place &place) {
+    const auto dialer = dialers_.find(place);
+    if (dialer == dialers_.end()) return;
+    dialer->second.give_up();
+    dialers_.erase(dialer);
+}
+
+void DataSockets::dial(const Place &place) {
+    const auto &[link, rank] = place;
     Dial dial;
-    dial.to = {peers_.roster()[place.first]};
-    dial.who = peers_.name(place.first);
-    dial.hello = hello_of(options_, Role::kData, place.first);
-    dial.hello.number = place.second;
+    dial.to = {peers_.roster()[rank]};
+    dial.who = peers_.name(rank);
+    dial.hello = hello_of(options_, Role::kData, rank);
+    dial.hello.number = link;
     dial.session = peers_.session();
     dial.key = peer_key(options_, peers_.session());
     dial.most_payload = kMostFromDialer;
-    dial.make_body = [token](ConnectionId) { return PayloadWriter().bytes(token).take(); };
     dialers_.emplace(place, Dialer(world_, std::move(dial)));
 }
 
-void DataSockets::look_for_offers() {
-    Peers::Offers &offers = peers_.offers();
-    for (auto offer = offers.begin(); offer != offers.end();) {
-        const bool is_awaited = awaits_offer_.erase(offer->first) != 0;
-        if (is_awaited) dial(offer->first, offer->second);
-        offer = is_awaited ? offers.erase(offer) : std::next(offer);
-    }
+void DataSockets::ask(const Place &place) {
+    const uint64_t now = world_.now_ns();
+    asked_.try_emplace(place, Asked{now, place.second < options_.rank ? now : after(now, kPatienceNs)});
 }
 
-DataSockets::Wanted DataSockets::begin(const std::vector<uint32_t> &ranks) {
-    Wanted wanted;
-    for (const uint32_t rank : ranks) {
-        const Place &place = wanted.emplace_back(rank, asked_[rank]++);
-        if (rank < options_.rank) {
-            awaits_offer_.insert(place);
-            continue;
-        }
-        Digest &token = tokens_[place];
-        world_.random(token.data(), token.size());
-        peers_.offer(rank, place.second, token);
+int DataSockets::take(const Place &place) {
+    const auto asked = asked_.find(place);
+    if (const auto ready = ready_.find(place); ready != ready_.end()) {
+        if (asked != asked_.end()) asked_.erase(asked);
+        const int descriptor = ready->second;
+        ready_.erase(ready);
+        return descriptor;
     }
-    look_for_offers();
-    return wanted;
+    return asked != asked_.end() && asked->second.gone ? kGone : kNotYet;
 }
 
-std::optional<std::vector<int>> DataSockets::take(const Wanted &wanted) {
-    std::vector<int> descriptors;
-    for (const auto &key : wanted) {
-        const auto found = ready_.find(key);
-        if (found == ready_.end()) return std::nullopt;
-        descriptors.push_back(found->second);
-    }
-    for (const auto &key : wanted) {
-        ready_.erase(key);
-        tokens_.erase(key);
-    }
-    return descriptors;
+void DataSockets::forget(uint32_t link) {
+    const auto is_of_link = [link](const auto &each) { return each.first.first == link; };
+    std::erase_if(asked_, is_of_link);
+    for (auto &[place, dialer] : dialers_)
+        if (place.first == link) dialer.give_up();
+    std::erase_if(dialers_, is_of_link);
+    for (const auto &[place, descriptor] : ready_)
+        if (place.first == link) close_descriptor(descriptor);
+    std::erase_if(ready_, is_of_link);
 }
 
-std::pair<uint32_t, std::string> DataSockets::awaited(const Wanted &wanted) const {
-    for (const auto &key : wanted) {
-        if (ready_.count(key) != 0) continue;
-        if (awaits_offer_.count(key) != 0) return {key.first, "it has not offered one"};
-        const auto dialer = dialers_.find(key);
-        return {key.first, dialer == dialers_.end() ? "it has not connected to this worker" : dialer->second.problem()};
-    }
-    return {options_.rank, ""};
+/// Whether that worker has left. It may have connected before that: an attempt that is under way goes on.
+bool DataSockets::has_no_chance(const Place &place) const {
+    const auto dialer = dialers_.find(place);
+    return peers_.left(place.second) && (dialer == dialers_.end() || dialer->second.pauses());
 }
 
-void DataSockets::cancel(const Wanted &wanted) {
-    for (const auto &key : wanted) {
-        tokens_.erase(key);
-        awaits_offer_.erase(key);
-        if (const auto dialer = dialers_.find(key); dialer != dialers_.end()) {
-            dialer->second.give_up();
-            dialers_.erase(dialer);
-        }
-        if (const auto found = ready_.find(key); found != ready_.end()) {
-            close_descriptor(found->second);
-            ready_.erase(found);
-        }
+void DataSockets::look_after(const Place &place, Asked &asked, uint64_t now) {
+    if (asked.gone || ready_.count(place) != 0) return;
+    const uint32_t rank = place.second;
+    const auto dialer = dialers_.find(place);
+    if (has_no_chance(place)) {
+        drop_dialer(place);
+        asked.gone = true;
+        news_.insert(place.first);
+    } else if (now >= after(asked.since_ns, options_.join_timeout_ns)) {
+        const std::string why =
+            dialer == dialers_.end() ? "it has not connected to this worker" : dialer->second.problem();
+        peers_.fail(Failure(MDIST_ERR_TIMEOUT, text("no data connection with ", peers_.name(rank), " within ",
+                                                    seconds_text(options_.join_timeout_ns), why.empty() ? "" : ": ", why))
+                        .worker(rank));
+    } else if (now >= asked.dials_ns && dialer == dialers_.end()) {
+        dial(place);
     }
 }
 
 void DataSockets::tick() {
+    const uint64_t now = world_.now_ns();
+    for (auto &[place, asked] : asked_)
+        if (!peers_.failure()) look_after(place, asked, now);
     tick_in_waves(dialers_);
 }
 
 uint64_t DataSockets::next_tick_ns() const {
-    return next_tick_in_waves(dialers_);
+    uint64_t next = next_tick_in_waves(dialers_);
+    if (peers_.failure()) return next;
+    for (const auto &[place, asked] : asked_) {
+        if (asked.gone || ready_.count(place) != 0) continue;
+        if (has_no_chance(place)) return world_.now_ns();
+        next = std::min(next, after(asked.since_ns, options_.join_timeout_ns));
+        if (dialers_.count(place) == 0) next = std::min(next, asked.dials_ns);
+    }
+    return next;
 }
 
 } // namespace mdist

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// DataSockets: makes the connections that carry data between workers, and gives their descriptors away. Both sides
-// count the connections of a pair, so that the n-th here is the n-th there.
+// DataSockets: makes the connections that carry data between workers, and gives their descriptors away. A connection is
+// made when one of the two workers first asks for it. It belongs to a link: a number that is the same on all workers.
 //
-// For each connection the lower rank makes a random token and offers it to the higher rank over their control
-// connection. The higher rank then connects and shows the token. A connection that does not show the token of an
-// awaited connection is closed. So only the peer gets in, with or without a secret. The token is valid until the
-// connection is taken. Pure state; one thread at a time.
+// Either side may connect, since only one of them may need the connection now. Mostly both ask together. So the lower
+// rank gives the higher one some time to connect first. If both connect, the connection of the higher rank counts,
+// unless that has not got as far as to prove itself.
+//
+// Who connects proves that it is in the session. So only the workers get in. Pure state; one thread at a time.
 #pragma once
 
+#include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "membership/dialer.h"
 #include "membership/lobby.h"
@@ -23,6 +23,11 @@ namespace mdist {
 
 class DataSockets {
   public:
+    /// A link, and the rank of the other worker.
+    using Place = std::pair<uint32_t, uint32_t>;
+    static constexpr int kNotYet = -1;
+    static constexpr int kGone = -2; // that worker has left, and there will be no connection
+
     DataSockets(World &world, const MembershipOptions &options, Peers &peers);
     ~DataSockets();
     DataSockets(const DataSockets &) = delete;
@@ -34,33 +39,39 @@ class DataSockets {
     void received(ConnectionId connection, std::string_view bytes);
     void closed(ConnectionId connection, int error);
     void arrived(Guest guest);
-    /// Connects to the lower ranks whose awaited offers have come.
-    void look_for_offers();
     void tick();
     uint64_t next_tick_ns() const;
 
-    /// The connections asked for, as (rank, number).
-    using Wanted = std::vector<std::pair<uint32_t, uint32_t>>;
-    Wanted begin(const std::vector<uint32_t> &ranks);
-    /// Returns the descriptors in the order asked for, once all are connected.
-    std::optional<std::vector<int>> take(const Wanted &wanted);
-    /// Returns the rank of the first of `wanted` that is not connected yet, and why.
-    std::pair<uint32_t, std::string> awaited(const Wanted &wanted) const;
-    void cancel(const Wanted &wanted);
+    /// Asks for a connection. If there is none within options.join_timeout_ns, the job fails.
+    void ask(const Place &place);
+    /// Gives the descriptor away, once. The connection need not have been asked for.
+    int take(const Place &place);
+    /// Forgets what was asked for, and closes what nobody has taken.
+    void forget(uint32_t link);
+    /// The links for which take() may have news, since the last call.
+    std::set<uint32_t> take_news() { return std::exchange(news_, {}); }
 
   private:
-    using Place = std::pair<uint32_t, uint32_t>; // rank, number
+    struct Asked {
+        uint64_t since_ns;
+        uint64_t dials_ns; // when to connect, unless the other side has
+        bool gone = false;
+    };
     const Dialer *dialer_of(ConnectionId connection) const;
-    void dial(const Place &place, const Digest &token);
+    Dialer *dialer_of(ConnectionId connection);
+    void dial(const Place &place);
+    void keep(const Place &place, ConnectionId connection);
+    void drop_dialer(const Place &place);
+    bool has_no_chance(const Place &place) const;
+    void look_after(const Place &place, Asked &asked, uint64_t now);
 
     World &world_;
     const MembershipOptions &options_;
     Peers &peers_;
-    std::vector<uint32_t> asked_;    // by rank: connections asked for
-    std::map<Place, Digest> tokens_; // offered to higher ranks
-    std::set<Place> awaits_offer_;   // from lower ranks
+    std::map<Place, Asked> asked_; // and not connected
     std::map<Place, Dialer> dialers_;
     std::map<Place, int> ready_;
+    std::set<uint32_t> news_;
 };
 
 } // namespace mdist

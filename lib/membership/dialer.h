@@ -37,6 +37,8 @@ class Dialer {
     bool done() const { return state_ == State::kDone; }
     /// Whether it is between two attempts, or before the first.
     bool pauses() const { return state_ == State::kPausing; }
+    /// Whether the other side may have let it in already.
+    bool may_be_in() const { return state_ >= State::kProving; }
 
     void connected();
     /// Takes bytes. Returns the frame that ends the handshake, of whatever kind. Throws UNAUTHENTICATED, CONFIG

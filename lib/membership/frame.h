@@ -21,7 +21,7 @@ namespace mdist {
 
 /// Raised when workers of two builds would no longer understand each other: their frames, the messages of a collective,
 /// or what lies in shared memory.
-inline constexpr uint8_t kProtocolVersion = 8;
+inline constexpr uint8_t kProtocolVersion = 9;
 inline constexpr std::size_t kFrameHeaderBytes = 32;
 inline constexpr std::size_t kVersionAt = 4;
 
@@ -44,7 +44,6 @@ enum class FrameKind : uint8_t {
     kAbort, // the first operation that fails (8 bytes; 0: all that are under way, too), and why
     kGoodbye,
     kExchange,
-    kOffer,  // lower rank: open a data connection and show this token (data_sockets.h)
     kNotice, // a layer above tells its counterpart something (Membership::tell)
     // between the store of an elastic job and a worker (elastic/)
     kAsk,         // worker: I want the next generation, and hold these commits

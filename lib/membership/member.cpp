@@ -38,7 +38,6 @@ void Member::received(ConnectionId connection, std::string_view bytes) {
         if (auto guest = lobby_.received(connection, bytes)) arrived(std::move(*guest));
     } else if (peers_ && peers_->has(connection)) {
         peers_->received(connection, bytes);
-        sockets_->look_for_offers();
     } else if (sockets_ && sockets_->has(connection)) {
         sockets_->received(connection, bytes);
     } else if (forming_.has(connection)) {
@@ -65,13 +64,13 @@ void Member::datagram(std::string_view bytes) {
 void Member::arrived(Guest guest) {
     const Hello &hello = guest.hello;
     const bool is_of_this_job = hello.job == options_.job && hello.size == options_.size &&
-                                hello.restart == options_.restart && hello.rank > options_.rank &&
+                                hello.restart == options_.restart && hello.rank != options_.rank &&
                                 hello.rank < options_.size;
     if (!is_of_this_job)
         world_.close(guest.connection);
     else if (hello.role == Role::kData && sockets_)
         sockets_->arrived(std::move(guest));
-    else if (hello.role == Role::kControl && !peers_)
+    else if (hello.role == Role::kControl && !peers_ && hello.rank > options_.rank)
         forming_.arrived(std::move(guest));
     else
         world_.close(guest.connection);

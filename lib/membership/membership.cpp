@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <map>
+#include <set>
 
 #include "membership/await.h"
 #include "membership/descriptor_limit.h"
@@ -38,7 +40,10 @@ class Membership::Body {
     ~Body();
 
     std::vector<std::string> exchange(const std::string &blob, uint64_t timeout_ns);
-    std::vector<int> connect(const std::vector<uint32_t> &ranks, uint64_t timeout_ns);
+    void when_connected(uint32_t link, std::function<void()> call);
+    void ask_for_socket(uint32_t link, uint32_t rank);
+    int take_socket(uint32_t link, uint32_t rank);
+    void end_link(uint32_t link) noexcept;
     void fail(const Failure &cause) noexcept;
     void leave() noexcept;
     void when_failed(std::function<void(const Failure &)> call);
@@ -60,12 +65,15 @@ class Membership::Body {
 
     const MembershipOptions options_;
     std::atomic<bool> failed_{false};
+    std::atomic<uint32_t> links_{0};
 
   private:
     void hear_news() {
         tell_failure();
         hand_on_notices();
+        tell_links();
     }
+    void tell_links();
     void tell_failure();
     void hand_on_notices();
     void throw_failure() const;
@@ -73,6 +81,8 @@ class Membership::Body {
 
     std::function<void(const Failure &)> when_failed_;
     std::function<void(uint32_t, const std::string &)> when_told_;
+    std::mutex telling_links_;             // held while one of these runs; taken before the reactor's lock
+    std::map<uint32_t, std::function<void()>> when_connected_;
     bool left_ = false;                    // with the reactor's lock
     std::mutex telling_;                   // keeps notices in order; taken before the reactor's lock
     Peers *peers_ = nullptr;               // once READY; does not move
@@ -182,39 +192,44 @@ std::vector<std::string> Membership::Body::exchange(const std::string &blob, uin
     throw *peers.failure();
 }
 
-std::vector<int> Membership::Body::connect(const std::vector<uint32_t> &ranks, uint64_t timeout_ns) {
-    for (const uint32_t rank : ranks)
-        if (rank >= options_.size || rank == options_.rank) throw invalid(text("there is no other worker ", rank));
-    check_descriptors(options_.size, options_.size + ranks.size());
-    const Deadline deadline = deadline_after(timeout_ns);
-    std::unique_lock<std::mutex> hold(reactor().lock());
-    thread_->peers().missed();
-    throw_failure();
-    DataSockets &sockets = thread_->sockets();
-    const DataSockets::Wanted wanted = sockets.begin(ranks);
-    reactor().wake();
-    std::optional<std::vector<int>> descriptors;
-    const auto ready = [&] {
-        if (!descriptors) descriptors = sockets.take(wanted);
-        return descriptors.has_value() || thread_->failure().has_value();
-    };
-    const bool in_time = await(hold, thread_->changed(), deadline, ready, [&]() -> WaitText {
-        const auto [late, why] = sockets.awaited(wanted);
-        Peers &peers = thread_->peers();
-        return {peers.name(options_.rank), "connecting for data",
-                text(peers.name(late), why.empty() ? "" : ", which cannot be reached: ", why)};
-    });
-    if (descriptors) return std::move(*descriptors);
-    const auto [late, why] = sockets.awaited(wanted);
-    sockets.cancel(wanted);
-    if (!in_time) {
-        Peers &peers = thread_->peers();
-        peers.fail(Failure(MDIST_ERR_TIMEOUT, text("no data connection with ", peers.name(late), " within ",
-                                                   seconds_text(timeout_ns), why.empty() ? "" : ": ", why))
-                       .worker(late));
-        reactor().wake();
+void Membership::Body::when_connected(uint32_t link, std::function<void()> call) {
+    const std::lock_guard<std::mutex> hold(telling_links_);
+    when_connected_[link] = std::move(call);
+}
+
+void Membership::Body::ask_for_socket(uint32_t link, uint32_t rank) {
+    {
+        const std::lock_guard<std::mutex> hold(reactor().lock());
+        if (left_) return;
+        thread_->sockets().ask({link, rank});
     }
-    throw *thread_->failure();
+    reactor().wake();
+}
+
+int Membership::Body::take_socket(uint32_t link, uint32_t rank) {
+    const std::lock_guard<std::mutex> hold(reactor().lock());
+    return left_ ? DataSockets::kGone : thread_->sockets().take({link, rank});
+}
+
+void Membership::Body::end_link(uint32_t link) noexcept {
+    {
+        const std::lock_guard<std::mutex> hold(telling_links_);
+        when_connected_.erase(link);
+    }
+    const std::lock_guard<std::mutex> hold(reactor().lock());
+    if (!left_) thread_->sockets().forget(link);
+}
+
+/// Runs on the reactor's thread, without the lock.
+void Membership::Body::tell_links() {
+    const std::lock_guard<std::mutex> one_by_one(telling_links_);
+    std::set<uint32_t> news;
+    {
+        const std::lock_guard<std::mutex> hold(reactor().lock());
+        if (!left_ && peers_ != nullptr) news = thread_->sockets().take_news();
+    }
+    for (const uint32_t link : news)
+        if (const auto call = when_connected_.find(link); call != when_connected_.end()) call->second();
 }
 
 void Membership::Body::fail(const Failure &cause) noexcept {
@@ -318,8 +333,24 @@ std::vector<std::string> Membership::exchange(const std::string &blob, uint64_t 
     return body_->exchange(blob, timeout_ns);
 }
 
-std::vector<int> Membership::connect(const std::vector<uint32_t> &ranks, uint64_t timeout_ns) {
-    return body_->connect(ranks, timeout_ns);
+uint32_t Membership::number_link() noexcept {
+    return body_->links_++;
+}
+
+void Membership::when_connected(uint32_t link, std::function<void()> call) {
+    body_->when_connected(link, std::move(call));
+}
+
+void Membership::ask_for_socket(uint32_t link, uint32_t rank) {
+    body_->ask_for_socket(link, rank);
+}
+
+int Membership::take_socket(uint32_t link, uint32_t rank) {
+    return body_->take_socket(link, rank);
+}
+
+void Membership::end_link(uint32_t link) noexcept {
+    body_->end_link(link);
 }
 
 bool Membership::failed() const {

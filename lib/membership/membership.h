@@ -51,10 +51,21 @@ class Membership {
     /// Returns every worker's blob (up to 64 KiB), by rank. All workers must call it, in the same order.
     std::vector<std::string> exchange(const std::string &blob, uint64_t timeout_ns);
 
-    /// Opens an authenticated TCP connection with each of `ranks`. Each of them must call this with this worker's rank.
-    /// The descriptors are non-blocking, CLOEXEC and have TCP_NODELAY. The caller closes them. They are listed for a
-    /// forked child to close (descriptors.h).
-    std::vector<int> connect(const std::vector<uint32_t> &ranks, uint64_t timeout_ns);
+    // ---- Data connections: authenticated TCP connections, one for each link and pair of workers. The first of the two
+    // that asks for it makes it. If it cannot be made within the time for joining, the job fails.
+
+    /// Numbers a link. All workers call it in the same order, also those that the link does not serve.
+    uint32_t number_link() noexcept;
+    /// Sets a function to call when take_socket() may have news of the link. It runs on membership's thread, and must
+    /// not wait.
+    void when_connected(uint32_t link, std::function<void()> call);
+    /// Asks for the connection with a worker. Does nothing after leave().
+    void ask_for_socket(uint32_t link, uint32_t rank);
+    /// Gives a descriptor away: non-blocking, CLOEXEC, with TCP_NODELAY, and listed for a forked child to close
+    /// (descriptors.h). Returns DataSockets::kNotYet or kGone if there is none.
+    int take_socket(uint32_t link, uint32_t rank);
+    /// Ends the link. When this returns, no call for it is under way.
+    void end_link(uint32_t link) noexcept;
 
     bool failed() const;
     std::optional<Failure> failure() const;

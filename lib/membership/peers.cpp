@@ -14,8 +14,6 @@ namespace {
 
 constexpr uint64_t kLongestIntervalNs = 1'000'000'000;
 constexpr uint64_t kShortestIntervalNs = 1'000'000;
-/// How many offers a worker may make before this one asks for them.
-constexpr std::size_t kMostOffers = 64;
 /// How many notices may come before the layer above takes them.
 constexpr std::size_t kMostNotices = 65536;
 
@@ -113,9 +111,6 @@ void Peers::heard(uint32_t rank, const ControlFrame &frame) {
         case FrameKind::kExchange:
             heard_exchange(rank, frame.payload);
             break;
-        case FrameKind::kOffer:
-            heard_offer(rank, frame.payload);
-            break;
         case FrameKind::kNotice:
             notices_.size() < kMostNotices ? void(notices_.emplace_back(rank, frame.payload)) : broke_protocol(rank);
             break;
@@ -150,20 +145,6 @@ void Peers::heard_exchange(uint32_t rank, std::string_view bytes) {
     Blobs &blobs = exchanges_.try_emplace(number, options_.size).first->second;
     if (blobs[rank]) return broke_protocol(rank);
     blobs[rank] = std::move(blob);
-}
-
-void Peers::heard_offer(uint32_t rank, std::string_view bytes) {
-    PayloadReader payload(bytes);
-    const auto number = payload.number<uint32_t>();
-    const auto token = payload.bytes<sizeof(Digest)>();
-    const auto first = offers_.lower_bound({rank, 0}), end = offers_.lower_bound({rank + 1, 0});
-    const bool is_flood = static_cast<std::size_t>(std::distance(first, end)) >= kMostOffers;
-    if (!payload.complete() || rank >= options_.rank || is_flood) return broke_protocol(rank);
-    offers_[{rank, number}] = token;
-}
-
-void Peers::offer(uint32_t rank, uint32_t number, const Digest &token) {
-    send(rank, FrameKind::kOffer, PayloadWriter().number(number).bytes(token).take());
 }
 
 uint64_t Peers::begin_exchange(const std::string &blob) {

@@ -64,12 +64,6 @@ class Peers {
     using Notices = std::vector<std::pair<uint32_t, std::string>>;
     Notices take_notices() { return std::exchange(notices_, {}); }
 
-    /// Tells a higher rank which token its data connection with that number must show.
-    void offer(uint32_t rank, uint32_t number, const Digest &token);
-    /// The tokens that lower ranks have offered, by rank and number. The caller removes those it uses.
-    using Offers = std::map<std::pair<uint32_t, uint32_t>, Digest>;
-    Offers &offers() { return offers_; }
-
     /// Sets how many operations this worker has entered. Returns true if a worker has left before that operation; then
     /// call missed(). Any thread.
     bool set_entered(uint64_t sequence) noexcept {
@@ -79,6 +73,8 @@ class Peers {
         return sequence > first_departure_.load(std::memory_order_seq_cst);
     }
     uint64_t entered(uint32_t rank) const;
+    /// Whether that worker has said goodbye.
+    bool left(uint32_t rank) const { return others_[rank].left; }
     /// Sends a heartbeat to all now.
     void announce();
     /// Fails if a worker has left that this one needs now. By default it needs all workers; with `sequence` it needs
@@ -99,7 +95,6 @@ class Peers {
     void heard(uint32_t rank, const ControlFrame &frame);
     void heard_abort(uint32_t rank, std::string_view bytes);
     void heard_exchange(uint32_t rank, std::string_view payload);
-    void heard_offer(uint32_t rank, std::string_view payload);
     void broke_protocol(uint32_t rank);
     void send(uint32_t rank, FrameKind kind, const std::string &payload);
     void send_to_all(FrameKind kind, const std::string &payload);
@@ -120,7 +115,6 @@ class Peers {
     std::map<ConnectionId, uint32_t> by_connection_;
     std::optional<Failure> failure_;
     std::map<uint64_t, Blobs> exchanges_;
-    Offers offers_;
     Notices notices_;
     uint64_t last_exchange_ = 0;
     uint64_t interval_ns_;

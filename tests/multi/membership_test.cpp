@@ -4,6 +4,7 @@
 
 #include "time_limits.h"
 
+#include "membership/data_sockets.h"
 #include "membership/forming.h"
 #include "membership/secret.h"
 #include "membership/store_service.h"
@@ -11,11 +12,13 @@
 #include "util/log.h"
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <new>
+#include <semaphore>
 
 #include <netinet/in.h>
 #include <poll.h>
@@ -92,26 +95,34 @@ void workers_form_a_group_and_exchange(void **) {
     }
 }
 
-void every_pair_gets_the_data_connections_it_asks_for(void **) {
+void every_pair_gets_the_data_connections_that_one_of_them_asks_for(void **) {
     const std::string store = new_store();
     constexpr uint32_t kSize = 4;
     WorkerTeam team;
     for (uint32_t rank = 0; rank < kSize; ++rank)
         team.start(rank, [&](uint32_t me, const Say &say) {
             Membership group(chief_serves(me, kSize, store));
-            std::vector<uint32_t> others;
-            for (uint32_t other = 0; other < kSize; ++other)
-                if (other != me) others.push_back((other));
             std::string heard;
             for (char round = 'a'; round < 'd'; ++round) {
-                const auto sockets = group.connect(others, kLongEnough);
-                for (std::size_t i = 0; i < sockets.size(); ++i) {
+                const uint32_t link = group.number_link();
+                std::counting_semaphore<64> news(0);
+                group.when_connected(link, [&news] { news.release(); });
+                // Only one side asks in the first two rounds.
+                for (uint32_t other = 0; other < kSize; ++other)
+                    if (other != me && (round == 'c' || (round == 'a') == (other < me)))
+                        group.ask_for_socket(link, other);
+                for (uint32_t other = 0; other < kSize; ++other) {
+                    if (other == me) continue;
+                    int socket = -1;
+                    while ((socket = group.take_socket(link, other)) == DataSockets::kNotYet)
+                        static_cast<void>(news.try_acquire_for(std::chrono::seconds(50)));
                     const char mine = static_cast<char>(round + static_cast<char>(me) * 4);
                     char theirs = '?';
-                    if (!talk(sockets[i], mine, &theirs)) theirs = '!';
-                    heard += theirs == static_cast<char>(round + static_cast<char>(others[i]) * 4) ? "ok " : "wrong ";
+                    if (!talk(socket, mine, &theirs)) theirs = '!';
+                    heard += theirs == static_cast<char>(round + static_cast<char>(other) * 4) ? "ok " : "wrong ";
+                    close(socket);
                 }
-                for (const int socket : sockets) close(socket);
+                group.end_link(link);
             }
             say(heard);
         });
@@ -525,7 +536,7 @@ int main() {
     log::set_level(MDIST_LOG_ERROR); // what is refused is told as a warning
     const CMUnitTest tests[] = {
         cmocka_unit_test(workers_form_a_group_and_exchange),
-        cmocka_unit_test(every_pair_gets_the_data_connections_it_asks_for),
+        cmocka_unit_test(every_pair_gets_the_data_connections_that_one_of_them_asks_for),
         cmocka_unit_test(without_memory_a_worker_can_still_leave),
         cmocka_unit_test(a_killed_worker_is_lost_to_all_others),
         cmocka_unit_test(a_stopped_worker_is_lost_by_its_silence),

@@ -2,12 +2,12 @@
 // One link out of shared memory within a host and sockets between hosts: who waits is woken by either.
 #include "comm/links/routed.h"
 #include "comm/links/shm.h"
-#include "comm/links/tcp.h"
 #include "subject.h"
 #include "util/clock.h"
 
 #include <sys/socket.h>
 
+#include "given_sockets.h"
 #include "schedule_support.h"
 #include "shm_support.h"
 
@@ -46,7 +46,7 @@ std::unique_ptr<Link> make_link(test::Board &board, uint32_t rank, const std::ve
     if (mates->per_host() != kPerHost) throw Failure(MDIST_ERR_INTERNAL, "the hosts are not known");
     std::vector<std::unique_ptr<Link>> links;
     links.push_back(make_shm_link(mates, std::make_shared<ShmBell>(mates)));
-    links.push_back(make_tcp_link(rank, sockets, awake_ns, false));
+    links.push_back(test::tcp_link(rank, sockets, awake_ns, false));
     std::vector<Link *> routes;
     for (uint32_t other = 0; other < kWorkers; ++other) routes.push_back(links[same_host(rank, other) ? 0 : 1].get());
     return make_routed_link(std::move(links), std::move(routes), awake_ns);
@@ -128,8 +128,10 @@ void an_interrupt_ends_no_later_waits(void **) {
 void whoever_waits_for_either_link_is_told_of_a_loss(void **) {
     for (const uint32_t lost : {1u, 2u}) { // a mate, and one on the other host
         const Links links = make_links(kAwake[lost % 2]);
-        Pending mate, other;
-        char bytes[2];
+        Pending mate, other, theirs;
+        char bytes[3];
+        links[lost]->receive(0, 7, &bytes[2], 1, theirs); // so it has a connection that it can close
+        links[lost]->progress();
         links[0]->receive(1, 7, &bytes[0], 1, mate);
         links[0]->receive(2, 7, &bytes[1], 1, other);
         std::thread closer([&] { links[lost]->close(); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tcp link over real sockets: what it moves, and what it says when a peer is gone or disagrees.
-#include "comm/links/tcp.h"
+#include "given_sockets.h"
 #include "subject.h"
 
 #include <atomic>
@@ -49,7 +49,7 @@ Links make_links(uint32_t parties, Sockets kind, uint64_t spin_ns = 0, bool chec
         }
     Links links;
     for (uint32_t self = 0; self < parties; ++self)
-        links.push_back(make_tcp_link(self, sockets[self], spin_ns, checksums));
+        links.push_back(test::tcp_link(self, sockets[self], spin_ns, checksums));
     return links;
 }
 
@@ -173,8 +173,8 @@ struct Forwarded {
         connect_pair(Sockets::kUnix, far);
         to_0 = near[1];
         from_1 = far[1];
-        links.push_back(make_tcp_link(0, {-1, near[0]}, 0, true));
-        links.push_back(make_tcp_link(1, {far[0], -1}, 0, true));
+        links.push_back(test::tcp_link(0, {-1, near[0]}, 0, true));
+        links.push_back(test::tcp_link(1, {far[0], -1}, 0, true));
     }
     ~Forwarded() {
         close(to_0);
@@ -265,8 +265,8 @@ void what_a_peer_gave_before_it_left_arrives_though_it_takes_nothing_any_more(vo
     for (const bool drops : {false, true}) {
         int ends[2];
         connect_pair(Sockets::kLoopback, ends);
-        const auto link = make_tcp_link(0, {-1, ends[0]}, 0, false, {}, drops);
-        auto peer = make_tcp_link(1, {ends[1], -1}, 0, false);
+        const auto link = test::tcp_link(0, {-1, ends[0]}, 0, false, drops);
+        auto peer = test::tcp_link(1, {ends[1], -1}, 0, false);
         Pending unread, given, sent;
         uint64_t first = 0, second = 0;
         const uint64_t gives[] = {17, 18};
@@ -296,7 +296,7 @@ void what_a_peer_gave_before_it_left_arrives_though_it_takes_nothing_any_more(vo
 void only_whole_chunks_and_messages_are_progress(void **) {
     int ends[2];
     connect_pair(Sockets::kUnix, ends);
-    const auto link = make_tcp_link(0, {-1, ends[0]}, 0, false);
+    const auto link = test::tcp_link(0, {-1, ends[0]}, 0, false);
     const std::size_t chunk = Link::kChunk, bytes = 2 * chunk + chunk / 2;
     const uint64_t frame[] = {7, bytes, 0}; // tag, length, no checksums
     std::vector<char> to(bytes), from(bytes, 'x');
@@ -331,6 +331,47 @@ void only_whole_chunks_and_messages_are_progress(void **) {
     close(ends[1]);
 }
 
+/// The first message to a peer asks for its socket, and messages wait for it.
+void a_socket_is_asked_for_when_it_is_first_used(void **) {
+    auto own = std::make_unique<test::GivenSockets>(std::vector<int>(3, -1));
+    test::GivenSockets &sockets = *own;
+    const auto link = make_tcp_link(0, 3, std::move(own), 0, true, {}, true);
+    link->progress();
+    assert_true(sockets.asked().empty());
+    Pending sent, come, dropped;
+    const uint64_t gives = 5;
+    uint64_t gets = 0;
+    link->send(2, 3, &gives, sizeof gives, sent);
+    link->receive(2, 4, &gets, sizeof gets, come);
+    link->send(1, 3, &gives, sizeof gives, dropped);
+    assert_true(sockets.asked() == std::vector<uint32_t>({2, 1}));
+    link->progress();
+    assert_int_equal(link->moved(), 0);
+    int ends[2];
+    connect_pair(Sockets::kUnix, ends);
+    std::thread giver([&] { sockets.give(2, ends[0]); });
+    auto peer = test::tcp_link(1, {ends[1], -1}, 0, true);
+    uint64_t there = 0;
+    Pending all;
+    peer->receive(0, 3, &there, sizeof there, all);
+    peer->send(0, 4, &gives, sizeof gives, all);
+    while (!come.done() || !sent.done() || !all.done()) {
+        link->wait(10'000'000);
+        link->progress();
+        peer->progress();
+    }
+    giver.join();
+    assert_true(there == 5 && gets == 5);
+    assert_false(dropped.done());
+    sockets.give(1, SocketSource::kGone);
+    link->progress();
+    assert_true(dropped.done());
+    link->receive(1, 3, &gets, sizeof gets, come);
+    const Failure failure = failure_of([&] { link->progress(); });
+    assert_int_equal(failure.status(), MDIST_ERR_PEER_LOST);
+    assert_int_equal(failure.worker(), 1);
+}
+
 } // namespace
 
 SUBJECT(link_tcp) {
@@ -338,6 +379,7 @@ SUBJECT(link_tcp) {
         cmocka_unit_test(schedules_give_right_results_over_sockets_in_any_order_of_events),
         cmocka_unit_test(workers_on_threads_sleep_on_their_links_until_all_is_done),
         cmocka_unit_test(one_agreement_follows_another),
+        cmocka_unit_test(a_socket_is_asked_for_when_it_is_first_used),
         cmocka_unit_test(a_closed_or_broken_connection_is_a_lost_worker_for_those_who_wait),
         cmocka_unit_test(what_a_peer_gave_before_it_left_arrives_though_it_takes_nothing_any_more),
         cmocka_unit_test(a_message_of_another_tag_or_length_is_refused),

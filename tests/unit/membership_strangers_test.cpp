@@ -236,6 +236,7 @@ struct Formation {
         options.size = 2;
         options.job = "job";
         options.heartbeat_timeout_ns = 1'000'000'000;
+        options.join_timeout_ns = 60'000'000'000;
         Formed formed;
         formed.session[0] = 5;
         formed.roster = {{"10.0.0.1", 1, true}, {"10.0.0.2", 2, true}};
@@ -245,28 +246,19 @@ struct Formation {
         peers = std::make_unique<Peers>(world, options, std::move(formed));
         sockets = std::make_unique<DataSockets>(world, options, *peers);
     }
-    /// The tokens that worker 1 was offered, by number.
-    std::vector<Digest> offered() {
-        std::vector<ControlFrame> frames;
-        Channel far(1 << 17);
-        feed_all(far.reader, world.sent[7], &frames);
-        std::vector<Digest> tokens;
-        for (const ControlFrame &frame : frames) {
-            if (frame.kind != FrameKind::kOffer) continue;
-            PayloadReader payload(frame.payload);
-            assert_int_equal(payload.number<uint32_t>(), tokens.size());
-            tokens.push_back(payload.bytes<sizeof(Digest)>());
-        }
-        return tokens;
-    }
-    /// Whether worker 1, or who claims to be, is let in with this.
-    bool comes(uint32_t number, const std::string &body) {
+    /// A data connection of link 3 comes from worker 1. Returns whether it is let in.
+    bool comes() {
         const ConnectionId id = ++world.last_id;
-        Guest guest{id, "10.0.0.2", hello_to(0, Role::kData, 1), body, Channel(1000)};
-        guest.hello.number = number;
+        Guest guest{id, "10.0.0.2", hello_to(0, Role::kData, 1), "", Channel(1000)};
+        guest.hello.number = 3;
         sockets->arrived(std::move(guest));
         assert_int_equal(world.closed.count(id) + world.sent.count(id), 1);
         return world.closed.count(id) == 0;
+    }
+    /// Runs until the next tick.
+    void tick() {
+        world.now = std::max(world.now, sockets->next_tick_ns());
+        sockets->tick();
     }
     FakeWorld world;
     MembershipOptions options;
@@ -274,29 +266,72 @@ struct Formation {
     std::unique_ptr<DataSockets> sockets;
 };
 
-void a_data_connection_comes_in_by_its_own_token_alone(void **) {
+void a_data_connection_is_made_by_either_side_and_counts_once(void **) {
     Formation here;
-    const auto text_of = [](const Digest &token) { return PayloadWriter().bytes(token).take(); };
-    assert_false(here.comes(0, text_of(Digest{}))); // nobody asked for one
-    const DataSockets::Wanted first = here.sockets->begin({1});
-    const DataSockets::Wanted second = here.sockets->begin({1});
-    const std::vector<Digest> tokens = here.offered();
-    assert_int_equal(tokens.size(), 2);
-    assert_true(tokens[0] != tokens[1]);
-    for (const std::string &wrong :
-         {std::string(), text_of(Digest{}), text_of(tokens[1]), text_of(tokens[0]) + "x", text_of(tokens[0]).substr(1)})
-        assert_false(here.comes(0, wrong));
-    assert_false(here.sockets->take(first).has_value());
-    assert_true(here.comes(0, text_of(tokens[0])));
-    const ConnectionId good = here.world.last_id;
-    assert_false(here.comes(0, text_of(Digest{}))); // does not take its place
-    assert_int_equal(here.world.released.back(), good);
-    assert_true(here.comes(1, text_of(tokens[1])));
-    assert_true(here.comes(1, text_of(tokens[1]))); // the peer saw its first attempt fail
-    assert_true(here.sockets->take(first).has_value());
-    assert_true(here.sockets->take(second).has_value());
-    assert_false(here.comes(0, text_of(tokens[0]))); // used up
-    assert_false(here.comes(1, text_of(tokens[1])));
+    const DataSockets::Place place = {3, 1};
+    assert_int_equal(here.sockets->take(place), DataSockets::kNotYet);
+    assert_true(here.comes()); // before this worker asks
+    const int first = here.sockets->take(place);
+    assert_true(first >= 0);
+    close_descriptor(first);
+    assert_int_equal(here.sockets->take(place), DataSockets::kNotYet);
+
+    here.sockets->ask(place);
+    here.sockets->ask(place);
+    here.sockets->tick();
+    assert_true(here.world.connects.empty()); // the higher rank may connect first
+    here.tick();
+    here.sockets->tick();
+    assert_int_equal(here.world.connects.size(), 1);
+    const ConnectionId own = here.world.last_id;
+    assert_true(here.sockets->has(own));
+    here.sockets->connected(own);
+    assert_true(here.comes()); // the higher rank's counts
+    assert_int_equal(here.world.closed.count(own), 1);
+    assert_false(here.sockets->has(own));
+    assert_true(here.sockets->take_news() == std::set<uint32_t>{3});
+    close_descriptor(here.sockets->take(place));
+
+    assert_true(here.comes());
+    assert_true(here.comes()); // its first attempt failed there
+    here.sockets->forget(3);   // and nobody wants it any more
+    assert_int_equal(here.sockets->take(place), DataSockets::kNotYet);
+}
+
+void who_has_left_makes_no_data_connection(void **) {
+    Formation here;
+    const DataSockets::Place place = {3, 1};
+    here.sockets->ask(place);
+    here.tick();
+    Channel far(1000);
+    const std::string goodbye =
+        far.pack(FrameKind::kGoodbye, here.peers->session(), PayloadWriter().number(uint64_t{0}).take());
+    for (std::string_view rest = goodbye; !rest.empty();) {
+        const std::string_view piece = rest.substr(0, here.peers->wanted(7));
+        rest.remove_prefix(piece.size());
+        here.peers->received(7, piece);
+    }
+    here.sockets->tick();
+    assert_int_equal(here.sockets->take(place), DataSockets::kNotYet); // the attempt under way may succeed
+    here.sockets->closed(here.world.last_id, ECONNREFUSED);
+    here.tick();
+    assert_int_equal(here.sockets->take(place), DataSockets::kGone);
+    assert_int_equal(here.world.connects.size(), 1);
+    assert_false(here.peers->failure().has_value());
+}
+
+void a_data_connection_that_cannot_be_made_fails_the_job(void **) {
+    Formation here;
+    here.options.join_timeout_ns = 5'000'000'000;
+    here.sockets->ask({3, 1});
+    for (int i = 0; i < 1000 && !here.peers->failure(); ++i) {
+        here.tick();
+        if (here.sockets->has(here.world.last_id)) here.sockets->closed(here.world.last_id, EHOSTUNREACH);
+    }
+    assert_int_equal(here.peers->failure()->status(), MDIST_ERR_TIMEOUT);
+    assert_int_equal(here.peers->failure()->worker(), 1);
+    assert_string_equal(here.peers->failure()->message().c_str(),
+                        "no data connection with worker 1 (10.0.0.2:2) within 5 s: 10.0.0.2:2: No route to host");
 }
 
 void what_cannot_be_sent_as_a_datagram_is_lost_and_no_more(void **) {
@@ -357,7 +392,9 @@ SUBJECT(membership_strangers) {
         cmocka_unit_test(who_has_proved_itself_may_wait_long_for_an_answer),
         cmocka_unit_test(go_of_another_session_starts_nobody),
         cmocka_unit_test(a_hello_counts_only_where_it_is_meant_to_go),
-        cmocka_unit_test(a_data_connection_comes_in_by_its_own_token_alone),
+        cmocka_unit_test(a_data_connection_is_made_by_either_side_and_counts_once),
+        cmocka_unit_test(who_has_left_makes_no_data_connection),
+        cmocka_unit_test(a_data_connection_that_cannot_be_made_fails_the_job),
         cmocka_unit_test(what_cannot_be_sent_as_a_datagram_is_lost_and_no_more),
         cmocka_unit_test(refusals_are_logged_a_few_times_and_then_counted),
     };

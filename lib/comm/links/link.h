@@ -63,6 +63,8 @@ class Link {
     /// Counts the progress with a peer, in both directions: whole messages, and whole chunks of long ones. Any thread
     /// may ask. A link that nobody waits for with a limit need not count.
     virtual uint64_t moved(uint32_t /*peer*/) const { return 0; }
+    /// The same for all peers together.
+    virtual uint64_t moved() const { return 0; }
 
     /// Moves what can be moved now. Throws PEER_LOST, naming the peer as worker, if operations wait for a peer that is
     /// gone. Throws DATA_LOSS if tags or lengths disagree.

@@ -39,6 +39,11 @@ class Routed final : public Link {
     }
 
     uint64_t moved(uint32_t peer) const override { return routes_[peer]->moved(peer); }
+    uint64_t moved() const override {
+        uint64_t all = 0;
+        for (const auto &link : links_) all += link->moved();
+        return all;
+    }
 
     void progress() override {
         for (const auto &link : links_) link->progress();

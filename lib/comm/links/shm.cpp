@@ -56,6 +56,12 @@ class ShmLink final : public Link, public Pollable {
         const std::lock_guard lock(mutex_);
         return by_rank_[peer]->moved();
     }
+    uint64_t moved() const override {
+        const std::lock_guard lock(mutex_);
+        uint64_t all = 0;
+        for (const ShmStream *const stream : streams_) all += stream->moved();
+        return all;
+    }
     void progress() override {
         const std::lock_guard lock(mutex_);
         require_open();

@@ -54,28 +54,41 @@ class Bell {
 
 class Tcp final : public Link, public Pollable {
   public:
-    Tcp(uint32_t self, std::vector<std::unique_ptr<TcpStream>> streams, uint64_t awake_ns, std::vector<uint32_t> ranks)
-        : self_(self), streams_(std::move(streams)), alertness_(awake_ns), ranks_(std::move(ranks)) {}
+    Tcp(uint32_t self, uint32_t parties, std::unique_ptr<SocketSource> sockets, uint64_t awake_ns, bool checksums,
+        std::vector<uint32_t> ranks, bool drops)
+        : self_(self),
+          checksums_(checksums),
+          drops_(drops),
+          ranks_(std::move(ranks)),
+          alertness_(awake_ns),
+          by_peer_(parties),
+          sockets_(std::move(sockets)) {
+        sockets_->when_news([this] {
+            news_.store(true, std::memory_order_seq_cst);
+            bell_.ring();
+        });
+    }
     ~Tcp() override { close(); }
 
     uint32_t self() const override { return self_; }
-    uint32_t parties() const override { return static_cast<uint32_t>(streams_.size()); }
+    uint32_t parties() const override { return static_cast<uint32_t>(by_peer_.size()); }
     uint32_t rank(uint32_t party) const override { return ranks_.empty() ? party : ranks_[party]; }
 
     void send(uint32_t peer, uint64_t tag, const void *data, std::size_t bytes, Pending &pending) override {
         const std::lock_guard lock(mutex_);
-        streams_[peer]->send(tag, data, bytes, pending);
+        stream_to(peer).send(tag, data, bytes, pending);
     }
 
     void receive(uint32_t peer, uint64_t tag, void *data, std::size_t bytes, Pending &pending) override {
         const std::lock_guard lock(mutex_);
-        streams_[peer]->receive(tag, data, bytes, pending);
+        stream_to(peer).receive(tag, data, bytes, pending);
     }
 
     uint64_t moved(uint32_t peer) const override {
         const std::lock_guard lock(mutex_);
-        return streams_[peer]->moved();
+        return by_peer_[peer] ? by_peer_[peer]->moved() : 0;
     }
+    uint64_t moved() const override;
     void progress() override;
     void wait(uint64_t timeout_ns) override;
     void interrupt() noexcept override { bell_.ring(); }
@@ -87,6 +100,8 @@ class Tcp final : public Link, public Pollable {
     void end_wait(const pollfd *found) override;
 
   private:
+    TcpStream &stream_to(uint32_t peer);
+    void open_streams();
     bool has_to_try() const;
     bool can_try();
     bool watch();
@@ -94,31 +109,75 @@ class Tcp final : public Link, public Pollable {
     void hand_over();
 
     const uint32_t self_;
-    std::vector<std::unique_ptr<TcpStream>> streams_; // none for this worker
-    Alertness alertness_;
+    const bool checksums_;
+    const bool drops_;
     const std::vector<uint32_t> ranks_; // in the job; empty: the same
+    Alertness alertness_;
     Bell bell_;
 
     mutable std::mutex mutex_; // close() may come at any time
+    std::vector<std::unique_ptr<TcpStream>> by_peer_; // none for a peer without messages so far
+    std::vector<TcpStream *> streams_;                // the others
+    std::vector<uint32_t> awaited_;                   // peers whose sockets have been asked for
     bool closed_ = false;
     bool looked_ = false;         // wait() has just looked at the sockets
     std::vector<pollfd> watched_; // the bell, then streams that wait; used by the link's thread only
     std::vector<TcpStream *> watching_;
+    std::atomic<bool> news_{false};               // of the sockets
+    const std::unique_ptr<SocketSource> sockets_; // ends first: it calls this object
 };
+
+/// The stream of that peer. The first time, it asks for a socket.
+TcpStream &Tcp::stream_to(uint32_t peer) {
+    std::unique_ptr<TcpStream> &stream = by_peer_[peer];
+    if (stream) return *stream;
+    if (closed_) throw Failure(MDIST_ERR_ABORTED, "the link is closed");
+    auto fresh = std::make_unique<TcpStream>(rank(peer), checksums_, drops_);
+    streams_.reserve(streams_.size() + 1);
+    awaited_.reserve(awaited_.size() + 1);
+    sockets_->ask(peer);
+    news_.store(true, std::memory_order_seq_cst); // it may be there already
+    awaited_.push_back(peer);
+    streams_.push_back(fresh.get());
+    stream = std::move(fresh);
+    return *stream;
+}
+
+/// Gives the streams the sockets that have come.
+void Tcp::open_streams() {
+    if (!news_.exchange(false, std::memory_order_seq_cst)) return;
+    std::erase_if(awaited_, [this](uint32_t peer) {
+        const int socket = sockets_->take(peer);
+        if (socket == SocketSource::kNotYet) return false;
+        if (socket == SocketSource::kGone) return by_peer_[peer]->give_up(), true;
+        try {
+            by_peer_[peer]->open(socket);
+        } catch (...) {
+            ::close(socket);
+            throw;
+        }
+        return true;
+    });
+}
+
+uint64_t Tcp::moved() const {
+    const std::lock_guard lock(mutex_);
+    uint64_t all = 0;
+    for (const TcpStream *const stream : streams_) all += stream->moved();
+    return all;
+}
 
 void Tcp::progress() {
     const std::lock_guard lock(mutex_);
     if (closed_) throw Failure(MDIST_ERR_ABORTED, "the link is closed");
+    open_streams();
     // Not if there is something to do anyway: looking costs as much as a small message.
     if (!looked_ && !has_to_try() && watch() && ready_within(0)) hand_over();
     looked_ = false;
     // First send what peers wait for, then receive.
-    for (const auto &stream : streams_)
-        if (stream) stream->write();
-    for (const auto &stream : streams_)
-        if (stream) stream->read();
-    for (const auto &stream : streams_)
-        if (stream) stream->check();
+    for (TcpStream *const stream : streams_) stream->write();
+    for (TcpStream *const stream : streams_) stream->read();
+    for (const TcpStream *const stream : streams_) stream->check();
 }
 
 void Tcp::wait(uint64_t timeout_ns) {
@@ -136,12 +195,12 @@ void Tcp::wait(uint64_t timeout_ns) {
 bool Tcp::can_try() {
     const std::lock_guard lock(mutex_);
     watch();
-    return closed_ || has_to_try();
+    return closed_ || news_.load(std::memory_order_seq_cst) || has_to_try();
 }
 
 bool Tcp::has_to_try() const {
     return std::any_of(streams_.begin(), streams_.end(),
-                       [](const auto &stream) { return stream && stream->has_to_try(); });
+                       [](const TcpStream *stream) { return stream->has_to_try(); });
 }
 
 bool Tcp::stirs() {
@@ -169,11 +228,11 @@ void Tcp::end_wait(const pollfd *found) {
 bool Tcp::watch() {
     watched_.assign(1, {bell_.descriptor(), POLLIN, 0});
     watching_.clear();
-    for (const auto &stream : streams_) {
-        const short events = stream ? stream->waits_for() : short{0};
+    for (TcpStream *const stream : streams_) {
+        const short events = stream->waits_for();
         if (events == 0) continue;
         watched_.push_back({stream->socket(), events, 0});
-        watching_.push_back(stream.get());
+        watching_.push_back(stream);
     }
     return !watching_.empty();
 }
@@ -194,30 +253,16 @@ void Tcp::close() noexcept {
     {
         const std::lock_guard lock(mutex_);
         closed_ = true;
-        for (const auto &stream : streams_)
-            if (stream) stream->shut_down();
+        for (TcpStream *const stream : streams_) stream->shut_down();
     }
     bell_.ring();
 }
 
 } // namespace
 
-std::unique_ptr<Link> make_tcp_link(uint32_t self, const std::vector<int> &sockets, uint64_t awake_ns, bool checksums,
-                                    const std::vector<uint32_t> &ranks, bool drops) {
-    std::vector<std::unique_ptr<TcpStream>> streams;
-    std::size_t rank = 0;
-    const auto name_of = [&](std::size_t party) { return ranks.empty() ? static_cast<uint32_t>(party) : ranks[party]; };
-    try {
-        streams.resize(sockets.size());
-        for (; rank < sockets.size(); ++rank)
-            if (rank != self)
-                streams[rank] = std::make_unique<TcpStream>(sockets[rank], name_of(rank), checksums, drops);
-    } catch (...) {
-        for (; rank < sockets.size(); ++rank)
-            if (rank != self) ::close(sockets[rank]);
-        throw;
-    }
-    return std::make_unique<Tcp>(self, std::move(streams), awake_ns, ranks);
+std::unique_ptr<Link> make_tcp_link(uint32_t self, uint32_t parties, std::unique_ptr<SocketSource> sockets,
+                                    uint64_t awake_ns, bool checksums, const std::vector<uint32_t> &ranks, bool drops) {
+    return std::make_unique<Tcp>(self, parties, std::move(sockets), awake_ns, checksums, ranks, drops);
 }
 
 } // namespace mdist

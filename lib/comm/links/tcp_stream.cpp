@@ -71,13 +71,14 @@ void tune(int socket) {
 
 } // namespace
 
-TcpStream::TcpStream(int socket, uint32_t peer, bool checksums, bool drops)
-    : socket_(socket), peer_(peer), checksums_(checksums), drops_(drops), buffer_(new char[kBufferBytes]) {
-    tune(socket);
+TcpStream::~TcpStream() {
+    if (socket_ >= 0) ::close(socket_);
 }
 
-TcpStream::~TcpStream() {
-    ::close(socket_);
+void TcpStream::open(int socket) {
+    buffer_.reset(new char[kBufferBytes]);
+    tune(socket);
+    socket_ = socket;
 }
 
 void TcpStream::send(uint64_t tag, const void *data, std::size_t bytes, Pending &pending) {
@@ -98,6 +99,7 @@ void TcpStream::receive(uint64_t tag, void *data, std::size_t bytes, Pending &pe
 }
 
 short TcpStream::waits_for() const {
+    if (socket_ < 0) return 0;
     return static_cast<short>((writes() ? POLLOUT : 0) | (reads() ? POLLIN : 0));
 }
 
@@ -108,7 +110,7 @@ void TcpStream::found(short events) {
 }
 
 void TcpStream::write() {
-    while (writes() && !full_) {
+    while (socket_ >= 0 && writes() && !full_) {
         iovec parts[2 * kGathered];
         std::size_t count = 0;
         std::size_t bytes = 0;
@@ -156,6 +158,7 @@ void TcpStream::written(std::size_t bytes) {
 }
 
 void TcpStream::read() {
+    if (socket_ < 0) return;
     while (take_buffered(), reads() && !empty_) {
         // All buffered bytes have been taken, except a part of a frame.
         std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
@@ -248,7 +251,7 @@ void TcpStream::check() const {
 }
 
 void TcpStream::shut_down() noexcept {
-    ::shutdown(socket_, SHUT_RDWR);
+    if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);
     gone_ = true;
     sends_.clear();
     receives_.clear();

@@ -13,12 +13,17 @@ namespace mdist {
 
 class TcpStream {
   public:
-    /// Takes ownership of the socket. `checksums`: every message carries two checksums, and the other end checks them.
-    /// `drops`: what is sent to a peer that is gone is dropped, and counts as sent.
-    TcpStream(int socket, uint32_t peer, bool checksums, bool drops);
+    /// `checksums`: every message carries two checksums, and the other end checks them. `drops`: what is sent to a peer
+    /// that is gone is dropped, and counts as sent.
+    TcpStream(uint32_t peer, bool checksums, bool drops) : peer_(peer), checksums_(checksums), drops_(drops) {}
     ~TcpStream();
     TcpStream(const TcpStream &) = delete;
     TcpStream &operator=(const TcpStream &) = delete;
+
+    /// Takes ownership of the socket. What is posted before waits for it. Throws bad_alloc; then it owns nothing.
+    void open(int socket);
+    /// There will be no socket: the peer has left.
+    void give_up() { lose(0); }
 
     void send(uint64_t tag, const void *data, std::size_t bytes, Pending &pending);
     void receive(uint64_t tag, void *data, std::size_t bytes, Pending &pending);
@@ -39,7 +44,7 @@ class TcpStream {
     /// The poll events to wait for: set if write() last found the socket full, or read() found it empty. None while
     /// those two have something to try.
     short waits_for() const;
-    bool has_to_try() const { return (writes() && !full_) || (reads() && !empty_); }
+    bool has_to_try() const { return socket_ >= 0 && ((writes() && !full_) || (reads() && !empty_)); }
     /// Takes the events that poll() found.
     void found(short events);
 
@@ -72,7 +77,7 @@ class TcpStream {
     [[noreturn]] void throw_changed(const char *what) const;
     void lose(int error);
 
-    const int socket_;
+    int socket_ = -1; // not open yet
     const uint32_t peer_;
     const bool checksums_;
     const bool drops_;

@@ -242,7 +242,7 @@ void Mail::fail(const Failure &cause) noexcept {
     if (workers_ == nullptr) return cause.status() == MDIST_ERR_TIMEOUT ? group_.fail(cause) : group_.release(cause);
     try {
         if (cause.status() == MDIST_ERR_PEER_LOST && cause.worker() != MDIST_NONE)
-            workers_->await_cause_of(cause.worker());
+            workers_->await_cause(cause.worker());
         workers_->fail(cause);
         group_.fail(workers_->membership().failure().value_or(cause));
     } catch (const std::bad_alloc &) {

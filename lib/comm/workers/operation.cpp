@@ -65,7 +65,7 @@ void WorkerOperation::attempt(FunctionRef<void()> body) {
     try {
         body();
     } catch (const Failure &failure) {
-        if (failure.status() == MDIST_ERR_PEER_LOST) workers_.await_cause();
+        if (failure.status() == MDIST_ERR_PEER_LOST) workers_.await_cause(failure.worker());
         if (refusal_ == nullptr && failure.reason() == kRefusedCall) await_refusal(failure.worker());
         fail(failure);
     } catch (const std::exception &) {
@@ -85,8 +85,8 @@ void WorkerOperation::await_refusal(uint32_t rank) {
             link().progress();
             link().wait(kSliceNs);
         }
-    } catch (const Failure &) {
-        workers_.await_cause(); // a worker has closed its links
+    } catch (const Failure &failure) {
+        workers_.await_cause(failure.worker()); // a worker has closed its links
     }
 }
 
@@ -127,10 +127,7 @@ void WorkerOperation::fail(const Failure &found) {
 /// Counts what has moved between this worker and the others.
 uint64_t WorkerOperation::moved() const {
     const ShmGroup *const shared = workers_.shared();
-    uint64_t all = shared != nullptr ? shared->waits() : 0;
-    for (uint32_t worker = 0; worker < workers_.count(); ++worker)
-        if (worker != workers_.self()) all += workers_.link().moved(worker);
-    return all;
+    return (shared != nullptr ? shared->waits() : 0) + workers_.link().moved();
 }
 
 /// Returns how much time is left without progress. Throws if there is none, or if the job has failed.

@@ -53,22 +53,16 @@ uint64_t Workers::enter() {
     return sequence_;
 }
 
-void Workers::await_cause() const {
-    constexpr uint64_t kGraceNs = 5'000'000'000;
-    const uint32_t seen = failures_.now();
-    if (!membership_->failed()) failures_.wait(seen, Patience(), kGraceNs);
-}
-
 void Workers::wake() noexcept {
     failures_.advance();
     links_.link->interrupt();
 }
 
-void Workers::await_cause_of(uint32_t worker) const {
+void Workers::await_cause(uint32_t worker) const {
     constexpr uint64_t kGraceNs = 5'000'000'000, kSliceNs = 20'000'000;
     for (uint64_t waited = 0; waited < kGraceNs; waited += kSliceNs) {
         const uint32_t seen = failures_.now();
-        membership_->need(worker);
+        if (worker != MDIST_NONE) membership_->need(worker);
         if (membership_->failed()) return;
         failures_.wait(seen, Patience(), kSliceNs);
     }

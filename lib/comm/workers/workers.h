@@ -144,10 +144,9 @@ class Workers {
     /// The number of the last operation that this worker has begun. Only for the thread that may begin the next one.
     uint64_t entered() const { return sequence_; }
     /// Waits until the membership knows why the job failed, for a few seconds at most. A closed link says that a peer
-    /// is gone, but not why. The peer, or the news of its end, is just reaching the membership.
-    void await_cause() const;
-    /// The same, where that worker was needed outside of an operation. If it has left in order, the job fails for that.
-    void await_cause_of(uint32_t worker) const;
+    /// is gone, but not why. The peer, or the news of its end, is just reaching the membership. `worker`: the peer, or
+    /// MDIST_NONE; if it has left in order, the job fails for that.
+    void await_cause(uint32_t worker) const;
 
     /// Wakes threads that wait here, so that they look whether the job has failed.
     void wake() noexcept;

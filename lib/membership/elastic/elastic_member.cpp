@@ -82,7 +82,6 @@ void ElasticMember::received(ConnectionId connection, std::string_view bytes) {
         report_if_meshed();
     } else if (peers_ && peers_->has(connection)) {
         peers_->received(connection, bytes);
-        sockets_->look_for_offers();
     } else if (sockets_ && sockets_->has(connection)) {
         sockets_->received(connection, bytes);
     }
@@ -91,8 +90,8 @@ void ElasticMember::received(ConnectionId connection, std::string_view bytes) {
 void ElasticMember::arrived(Guest guest) {
     const Hello &hello = guest.hello;
     const bool is_of_this_generation = hello.job == options_.job && hello.size == options_.size &&
-                                       hello.rank > options_.rank && hello.rank < options_.size;
-    if (is_of_this_generation && hello.role == Role::kControl && mesh_) {
+                                       hello.rank != options_.rank && hello.rank < options_.size;
+    if (is_of_this_generation && hello.role == Role::kControl && mesh_ && hello.rank > options_.rank) {
         mesh_->arrived(std::move(guest));
         report_if_meshed();
     } else if (is_of_this_generation && hello.role == Role::kData && sockets_) {

@@ -5,6 +5,7 @@
 #include "comm/links/shm.h"
 #include "comm/links/tcp.h"
 #include "comm/shm/arena.h"
+#include "membership/data_sockets.h"
 #include "membership/membership.h"
 #include "util/text.h"
 
@@ -31,6 +32,23 @@ std::string workers_text(const std::vector<uint64_t> &ranks) {
 /// it learns from how that went before, since the kernel's network, or other workers, may need the core.
 constexpr uint64_t kAwakeNs = 50'000;
 
+/// The data connections of one link. `ranks`: the parties' ranks in the job.
+class LinkSockets final : public SocketSource {
+  public:
+    LinkSockets(Membership &membership, uint32_t link, std::vector<uint32_t> ranks)
+        : membership_(membership), link_(link), ranks_(std::move(ranks)) {}
+    ~LinkSockets() override { membership_.end_link(link_); }
+    void when_news(std::function<void()> call) override { membership_.when_connected(link_, std::move(call)); }
+    void ask(uint32_t peer) override { membership_.ask_for_socket(link_, ranks_[peer]); }
+    int take(uint32_t peer) override { return membership_.take_socket(link_, ranks_[peer]); }
+
+  private:
+    static_assert(kNotYet == DataSockets::kNotYet && kGone == DataSockets::kGone);
+    Membership &membership_;
+    const uint32_t link_;
+    const std::vector<uint32_t> ranks_;
+};
+
 /// The links of one worker to the others, while they are made.
 class Links {
   public:
@@ -47,6 +65,7 @@ class Links {
 
     WorkerLinks make() {
         const bool shares = settings_.implementation != "tcp";
+        for (uint32_t &number : numbers_) number = membership_.number_link();
         if (self_ == ranks_.size()) {
             for (int i = 0; shares && i < 2; ++i) exchange(""); // as the others do in share_memory()
             return {};
@@ -67,7 +86,7 @@ class Links {
     }
 
   private:
-    /// What the rings of shared memory are for (ShmLayout::kChannels).
+    /// What links are for. Also the rings of shared memory (ShmLayout::kChannels).
     enum : uint32_t { kCollectives, kMessages };
 
     static std::vector<uint32_t> all_ranks(const Membership &membership) {
@@ -112,7 +131,7 @@ class Links {
                                membership_.name(ranks_[others[0]])))
                 .reason("no_shared_memory")
                 .worker(ranks_[others[0]]);
-        links_.push_back(make_tcp_link(self_, sockets_to(others), kAwakeNs, settings_.checksums,
+        links_.push_back(make_tcp_link(self_, count(), sockets(kCollectives), kAwakeNs, settings_.checksums,
                                        is_job_ ? std::vector<uint32_t>() : ranks_));
         for (const uint32_t worker : others) {
             routes_[worker] = links_.back().get();
@@ -138,21 +157,15 @@ class Links {
             // A worker may leave when it has sent its last message. That it is not told of a receiver's step is no
             // loss.
             constexpr bool kDrops = true;
-            add(make_tcp_link(self_, sockets_to(others), kAwakeNs, settings_.checksums, std::vector<uint32_t>(),
-                              kDrops),
+            add(make_tcp_link(self_, count(), sockets(kMessages), kAwakeNs, settings_.checksums,
+                              std::vector<uint32_t>(), kDrops),
                 others);
         }
         return make_routed_link(std::move(links), std::move(routes), kAwakeNs);
     }
 
-    /// Returns new sockets to workers, by worker.
-    std::vector<int> sockets_to(const std::vector<uint32_t> &others) {
-        std::vector<uint32_t> ranks;
-        for (const uint32_t worker : others) ranks.push_back(ranks_[worker]);
-        const std::vector<int> connected = membership_.connect(ranks, settings_.timeout_ns);
-        std::vector<int> sockets(count(), -1);
-        for (std::size_t i = 0; i < others.size(); ++i) sockets[others[i]] = connected[i];
-        return sockets;
+    std::unique_ptr<SocketSource> sockets(uint32_t channel) {
+        return std::make_unique<LinkSockets>(membership_, numbers_[channel], ranks_);
     }
 
     /// Returns the blobs of these workers. All workers of the job take part.
@@ -173,6 +186,7 @@ class Links {
     const std::vector<uint32_t> ranks_;
     const uint32_t self_;    // index in ranks_; their number if this worker is not among them
     const uint32_t threads_; // of this worker, that wait
+    uint32_t numbers_[2] = {}; // of the links, by what they are for
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<Link *> routes_;
     std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> ways_; // method and reason -> ranks
