@@ -6,6 +6,7 @@
 #include "membership/credentials.h"
 #include "membership/descriptors.h"
 #include "membership/dial_waves.h"
+#include "util/payload.h"
 #include "util/text.h"
 
 namespace mdist {
@@ -70,6 +71,15 @@ void DataSockets::closed(ConnectionId connection, int error) {
 }
 
 void DataSockets::arrived(Guest guest) {
+    if (peers_.key()) return let_in(std::move(guest));
+    if (early_.size() >= options_.size) return world_.close(guest.connection);
+    early_.push_back(std::move(guest));
+}
+
+void DataSockets::let_in(Guest guest) {
+    PayloadReader body(guest.body);
+    const auto shown = body.bytes<sizeof(Digest)>();
+    if (!body.complete() || !same_digest(shown, *peers_.key())) return world_.close(guest.connection);
     const Place place(guest.hello.number, guest.hello.rank);
     const auto own = dialers_.find(place);
     const bool own_counts = place.second < options_.rank && own != dialers_.end() && own->second.may_be_in();
@@ -105,6 +115,7 @@ void DataSockets::dial(const Place &place) {
     dial.session = peers_.session();
     dial.key = peer_key(options_, peers_.session());
     dial.most_payload = kMostFromDialer;
+    dial.make_body = [this](ConnectionId) { return PayloadWriter().bytes(*peers_.key()).take(); };
     dialers_.emplace(place, Dialer(world_, std::move(dial)));
 }
 
@@ -155,13 +166,15 @@ void DataSockets::look_after(const Place &place, Asked &asked, uint64_t now) {
         peers_.fail(Failure(MDIST_ERR_TIMEOUT, text("no data connection with ", peers_.name(rank), " within ",
                                                     seconds_text(options_.join_timeout_ns), why.empty() ? "" : ": ", why))
                         .worker(rank));
-    } else if (now >= asked.dials_ns && dialer == dialers_.end()) {
+    } else if (now >= asked.dials_ns && dialer == dialers_.end() && peers_.key()) {
         dial(place);
     }
 }
 
 void DataSockets::tick() {
     const uint64_t now = world_.now_ns();
+    if (peers_.key())
+        for (Guest &guest : std::exchange(early_, {})) let_in(std::move(guest));
     for (auto &[place, asked] : asked_)
         if (!peers_.failure()) look_after(place, asked, now);
     tick_in_waves(dialers_);
@@ -170,11 +183,12 @@ void DataSockets::tick() {
 uint64_t DataSockets::next_tick_ns() const {
     uint64_t next = next_tick_in_waves(dialers_);
     if (peers_.failure()) return next;
+    if (!early_.empty() && peers_.key()) return world_.now_ns();
     for (const auto &[place, asked] : asked_) {
         if (asked.gone || ready_.count(place) != 0) continue;
         if (has_no_chance(place)) return world_.now_ns();
         next = std::min(next, after(asked.since_ns, options_.join_timeout_ns));
-        if (dialers_.count(place) == 0) next = std::min(next, asked.dials_ns);
+        if (dialers_.count(place) == 0 && peers_.key()) next = std::min(next, asked.dials_ns);
     }
     return next;
 }

@@ -6,7 +6,8 @@
 // rank gives the higher one some time to connect first. If both connect, the connection of the higher rank counts,
 // unless that has not got as far as to prove itself.
 //
-// Who connects proves that it is in the session. So only the workers get in. Pure state; one thread at a time.
+// Who connects shows the key that worker 0 has told all workers over their control connections. So only the workers get
+// in, also if somebody else has heard what one of them and the store have said. Pure state; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "membership/dialer.h"
 #include "membership/lobby.h"
@@ -38,6 +40,7 @@ class DataSockets {
     void connected(ConnectionId connection);
     void received(ConnectionId connection, std::string_view bytes);
     void closed(ConnectionId connection, int error);
+    /// A worker of the session, or somebody who knows the session, has connected.
     void arrived(Guest guest);
     void tick();
     uint64_t next_tick_ns() const;
@@ -60,6 +63,7 @@ class DataSockets {
     const Dialer *dialer_of(ConnectionId connection) const;
     Dialer *dialer_of(ConnectionId connection);
     void dial(const Place &place);
+    void let_in(Guest guest);
     void keep(const Place &place, ConnectionId connection);
     void drop_dialer(const Place &place);
     bool has_no_chance(const Place &place) const;
@@ -70,6 +74,7 @@ class DataSockets {
     Peers &peers_;
     std::map<Place, Asked> asked_; // and not connected
     std::map<Place, Dialer> dialers_;
+    std::vector<Guest> early_; // that came before the key
     std::map<Place, int> ready_;
     std::set<uint32_t> news_;
 };

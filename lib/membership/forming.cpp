@@ -4,20 +4,13 @@
 #include <algorithm>
 
 #include "membership/credentials.h"
-#include "membership/dial_waves.h"
 #include "util/payload.h"
 #include "util/text.h"
 
 namespace mdist {
 namespace {
 
-/// How many frames to keep of one peer that got GO before this worker did. The limit is per peer, since all peers may
-/// get GO earlier: one limit for all would make the last of many workers break off. Until a peer hears from this
-/// worker, it can say little but heartbeats, and only its last heartbeat is kept.
-constexpr std::size_t kMostEarly = 16;
 constexpr std::size_t kMostMissing = 64;
-constexpr uint64_t kOutages = 4; // TCP may take this many heartbeat timeouts to come back after an outage
-constexpr std::size_t kMostFromPeer = kMostBlobBytes + 64;
 /// An entry of the roster takes some 20 to 50 bytes.
 constexpr std::size_t kMostFromStore = 1024 * 1024;
 
@@ -49,71 +42,46 @@ Forming::Forming(World &world, const MembershipOptions &options, Lobby &lobby, s
       deadline_ns_(deadline_ns),
       store_(world, dial_store(world, options, std::move(store))) {}
 
-Dialer *Forming::dialer_of(ConnectionId connection) {
-    for (auto &[rank, dialer] : dialers_)
-        if (dialer.connection() == connection) return &dialer;
-    return nullptr;
-}
-
-const Dialer *Forming::dialer_of(ConnectionId connection) const {
-    return const_cast<Forming *>(this)->dialer_of(connection);
-}
-
-std::optional<uint32_t> Forming::peer_of(ConnectionId connection) const {
-    for (uint32_t rank = 0; rank < formed_.peers.size(); ++rank)
-        if (formed_.peers[rank].connection == connection) return rank;
-    return std::nullopt;
-}
-
 bool Forming::has(ConnectionId connection) const {
-    return connection == store_.connection() || dialer_of(connection) != nullptr || peer_of(connection).has_value();
+    return connection == store_.connection() || (mesh_ && mesh_->has(connection));
 }
 
 std::size_t Forming::wanted(ConnectionId connection) const {
     if (connection == store_.connection()) return store_.channel().reader.wanted();
-    if (const Dialer *dialer = dialer_of(connection)) return dialer->channel().reader.wanted();
-    if (const auto rank = peer_of(connection)) return formed_.peers[*rank].channel->reader.wanted();
-    return 0;
+    return mesh_ ? mesh_->wanted(connection) : 0;
 }
 
 void Forming::connected(ConnectionId connection) {
     if (connection == store_.connection()) {
         store_.connected();
         reached_store_ = true;
-    } else if (Dialer *dialer = dialer_of(connection)) {
-        dialer->connected();
+    } else if (mesh_) {
+        mesh_->connected(connection);
     }
 }
 
 void Forming::received(ConnectionId connection, std::string_view bytes) {
-    if (connection == store_.connection()) {
+    if (connection == store_.connection()) return receive_from_store(bytes);
+    if (!mesh_) return;
+    mesh_->received(connection, bytes);
+    look_at_mesh();
+}
+
+void Forming::receive_from_store(std::string_view bytes) {
+    if (!store_.done()) {
         try {
-            if (!store_.done()) {
-                if (const auto frame = store_.received(bytes)) heard_store(*frame);
-                return;
-            }
+            if (const auto frame = store_.received(bytes)) heard_store(*frame);
         } catch (const Failure &failure) {
             failure_ = failure;
-            return;
         }
-        store_.channel().reader.feed(bytes);
-        if (const auto frame = store_.channel().reader.next())
-            heard_store(*frame);
-        else if (store_.channel().reader.fault() != FrameReader::Fault::kNone)
-            start_over("the store sent bytes that do not follow this protocol");
-    } else if (const auto rank = peer_of(connection)) {
-        receive_peer(*rank, bytes);
-    } else {
-        for (auto &[dialed, dialer] : dialers_) {
-            if (dialer.connection() != connection) continue;
-            try {
-                if (const auto frame = dialer.received(bytes)) heard_dialed(dialed, *frame);
-            } catch (const Failure &) {
-                return; // someone else may listen there now; the dialer keeps the message and tries again
-            }
-            return;
-        }
+        return;
     }
+    FrameReader &reader = store_.channel().reader;
+    reader.feed(bytes);
+    if (const auto frame = reader.next())
+        heard_store(*frame);
+    else if (reader.fault() != FrameReader::Fault::kNone)
+        start_over("the store sent bytes that do not follow this protocol");
 }
 
 void Forming::heard_store(const ControlFrame &frame) {
@@ -138,7 +106,7 @@ void Forming::heard_store(const ControlFrame &frame) {
             roster_came(frame);
             break;
         case FrameKind::kGo:
-            complete_ = reported_ && frame.session == formed_.session;
+            complete_ = reported_ && frame.session == mesh_->session();
             break;
         case FrameKind::kOver:
             start_over(payload.text());
@@ -150,156 +118,75 @@ void Forming::heard_store(const ControlFrame &frame) {
 
 void Forming::roster_came(const ControlFrame &frame) {
     PayloadReader payload(frame.payload);
-    formed_ = Formed();
-    formed_.session = frame.session;
-    for (uint32_t rank = 0; rank < options_.size && !payload.bad(); ++rank) {
-        formed_.roster.push_back(read_endpoint(payload));
-    }
-    formed_.pulse = payload.bytes<sizeof(Digest)>();
+    Formed session{frame.session, {}, {}, {}};
+    for (uint32_t rank = 0; rank < options_.size && !payload.bad(); ++rank)
+        session.roster.push_back(read_endpoint(payload));
+    session.pulse = payload.bytes<sizeof(Digest)>();
     if (!payload.complete()) return start_over("the store's roster cannot be read");
-    joined_ = has_roster_ = true;
-    formed_.peers.resize(options_.size);
-    const std::string key = peer_key(options_, formed_.session);
-    for (uint32_t rank = 0; rank < options_.rank; ++rank) {
-        Dial dial;
-        dial.to = {formed_.roster[rank]};
-        dial.who = worker_name(options_, formed_.roster, rank);
-        dial.hello = hello_of(options_, Role::kControl, rank);
-        dial.session = formed_.session;
-        dial.key = key;
-        dial.most_payload = kMostFromPeer;
-        dialers_.emplace(rank, Dialer(world_, std::move(dial)));
-    }
-    lobby_.open_for(key, formed_.session);
-    report_if_meshed();
-}
-
-void Forming::heard_dialed(uint32_t rank, const ControlFrame &frame) {
-    Dialer &dialer = dialers_.at(rank);
-    if (frame.kind != FrameKind::kWelcome || frame.session != formed_.session) {
-        const auto failure = frame.kind == FrameKind::kRefused ? decode_failure(frame.payload) : std::nullopt;
-        return dialer.retry(failure ? failure->message() : "it does not know this session");
-    }
-    formed_.peers[rank].connection = dialer.connection();
-    formed_.peers[rank].channel = std::move(dialer.channel());
-    dialers_.erase(rank);
-    watch(formed_.peers[rank].connection);
-    report_if_meshed();
+    joined_ = true;
+    if (mesh_) mesh_->give_up();
+    mesh_ = std::make_unique<Mesh>(world_, options_, std::move(session));
+    lobby_.open_for(peer_key(options_, frame.session), frame.session);
+    look_at_mesh();
 }
 
 void Forming::arrived(Guest guest) {
-    const uint32_t rank = guest.hello.rank;
-    if (!has_roster_) return world_.close(guest.connection);
-    Peer &peer = formed_.peers[rank];
-    if (peer.connection != 0) { // the peer's first attempt failed there, but not here
-        world_.close(peer.connection);
-        peer_lost(rank);
-        if (!has_roster_) return world_.close(guest.connection);
-    }
-    peer.connection = guest.connection;
-    peer.channel = std::move(guest.channel);
-    peer.channel->reader.set_most_payload(kMostFromPeer);
-    world_.send(peer.connection, peer.channel->pack(FrameKind::kWelcome, formed_.session, {}));
-    watch(peer.connection);
-    report_if_meshed();
+    if (!mesh_) return world_.close(guest.connection);
+    mesh_->arrived(std::move(guest));
+    look_at_mesh();
 }
 
-/// Limits how long the kernel tries to send on a connection. After an outage that the job survives, TCP may send again
-/// only after as long again as the outage lasted, so the limit is generous. Heartbeats notice a silent worker sooner.
-/// This limit is for a single connection that does not come back.
-void Forming::watch(ConnectionId connection) {
-    world_.watch(connection, kOutages * std::min(options_.heartbeat_timeout_ns, UINT64_MAX / kOutages));
-}
-
-void Forming::receive_peer(uint32_t rank, std::string_view bytes) {
-    Peer &peer = formed_.peers[rank];
-    peer.channel->reader.feed(bytes);
-    if (auto frame = peer.channel->reader.next()) {
-        std::vector<ControlFrame> &early = peer.early;
-        if (frame->kind == FrameKind::kHeartbeat)
-            std::erase_if(early, [](const ControlFrame &old) { return old.kind == FrameKind::kHeartbeat; });
-        early.push_back(std::move(*frame));
-        if (early.size() <= kMostEarly) return;
-    } else if (peer.channel->reader.fault() == FrameReader::Fault::kNone) {
-        return;
-    }
-    start_over(text(worker_name(options_, formed_.roster, rank), " sent an unexpected message"));
-}
-
-void Forming::report_if_meshed() {
-    for (uint32_t rank = 0; rank < options_.size; ++rank)
-        if (rank != options_.rank && formed_.peers[rank].connection == 0) return;
+/// Reports to the store that the mesh is complete. If a connection ends after that, it starts over, since other workers
+/// may rely on the report.
+void Forming::look_at_mesh() {
+    if (mesh_->complete() == reported_ || complete_) return;
+    if (reported_)
+        return start_over(text("lost the connection with ",
+                               worker_name(options_, mesh_->roster(), *mesh_->unconnected())));
     reported_ = true;
-    world_.send(store_.connection(), store_.channel().pack(FrameKind::kMeshed, formed_.session, {}));
+    world_.send(store_.connection(), store_.channel().pack(FrameKind::kMeshed, mesh_->session(), {}));
 }
 
 void Forming::closed(ConnectionId connection, int error) {
     if (connection == store_.connection()) {
         if (!store_.done()) return store_.closed(error);
         start_over("the store has closed the connection");
-    } else if (Dialer *dialer = dialer_of(connection)) {
-        dialer->closed(error);
-    } else if (const auto rank = peer_of(connection)) {
-        peer_lost(*rank);
+    } else if (mesh_) {
+        mesh_->closed(connection, error);
+        look_at_mesh();
     }
 }
 
-/// Starts over if a lost connection was already reported to the store, since other workers may rely on that report.
-/// Also starts over if the peer is one that this worker connects to.
-void Forming::peer_lost(uint32_t rank) {
-    formed_.peers[rank] = Peer();
-    if (reported_ || rank < options_.rank)
-        start_over(text("lost the connection with ", worker_name(options_, formed_.roster, rank)));
-}
-
 void Forming::give_up() {
-    for (auto &[rank, dialer] : dialers_) dialer.give_up();
-    dialers_.clear();
-    for (const Peer &peer : formed_.peers)
-        if (peer.connection != 0) world_.close(peer.connection);
-    formed_ = Formed();
+    if (mesh_) mesh_->give_up();
+    mesh_.reset();
 }
 
 void Forming::start_over(const std::string &problem) {
     if (complete_) return; // the store no longer matters
-    if (const auto rank = has_roster_ ? unconnected() : std::nullopt)
-        missed_ = text("; before, there was no connection with ", worker_name(options_, formed_.roster, *rank), ": ",
-                       obstacle(*rank));
+    if (const auto rank = mesh_ ? mesh_->unconnected() : std::nullopt)
+        missed_ = text("; before, there was no connection with ", worker_name(options_, mesh_->roster(), *rank), ": ",
+                       mesh_->obstacle(*rank));
     give_up();
     lobby_.shut();
-    joined_ = has_roster_ = reported_ = complete_ = false;
+    joined_ = reported_ = complete_ = false;
     store_.retry(problem);
 }
 
 void Forming::leave_store(bool well) {
     if (store_.done() && well)
-        world_.send(store_.connection(), store_.channel().pack(FrameKind::kGoodbye, formed_.session, {}));
+        world_.send(store_.connection(), store_.channel().pack(FrameKind::kGoodbye, mesh_ ? mesh_->session() : SessionId{}, {}));
     store_.give_up();
 }
 
 void Forming::tick() {
     store_.tick();
-    tick_in_waves(dialers_);
+    if (mesh_) mesh_->tick();
     if (!complete_ && !failure_ && world_.now_ns() >= deadline_ns_) failure_ = timed_out();
 }
 
 uint64_t Forming::next_tick_ns() const {
-    return std::min({deadline_ns_, store_.next_tick_ns(), next_tick_in_waves(dialers_)});
-}
-
-/// Returns the first worker without a connection to this one. Only once there is a roster.
-std::optional<uint32_t> Forming::unconnected() const {
-    for (uint32_t rank = 0; rank < options_.size; ++rank)
-        if (rank != options_.rank && formed_.peers[rank].connection == 0) return rank;
-    return std::nullopt;
-}
-
-std::string Forming::obstacle(uint32_t rank) const {
-    const auto dialer = dialers_.find(rank);
-    if (dialer == dialers_.end())
-        return text("it has not connected to this worker at ", text_of(formed_.roster[options_.rank]));
-    const std::string &problem = dialer->second.problem();
-    return problem.empty() ? "it has not answered yet" : problem;
+    return std::min({deadline_ns_, store_.next_tick_ns(), mesh_ ? mesh_->next_tick_ns() : UINT64_MAX});
 }
 
 std::string Forming::missing_names() const {
@@ -310,11 +197,11 @@ std::string Forming::missing_names() const {
 }
 
 std::string Forming::awaited() const {
-    if (has_roster_) {
-        const auto rank = unconnected();
+    if (mesh_) {
+        const auto rank = mesh_->unconnected();
         if (!rank) return "other workers, which are being connected with each other";
-        const std::string why = obstacle(*rank);
-        return text(worker_name(options_, formed_.roster, *rank), ", with which there is no connection yet",
+        const std::string why = mesh_->obstacle(*rank);
+        return text(worker_name(options_, mesh_->roster(), *rank), ", with which there is no connection yet",
                     why.empty() ? "" : ": ", why);
     }
     if (!joined_) {
@@ -327,11 +214,12 @@ std::string Forming::awaited() const {
 
 Failure Forming::timed_out() const {
     const std::string limit = seconds_text(options_.join_timeout_ns);
-    if (has_roster_) {
-        if (const auto rank = unconnected())
+    if (mesh_) {
+        if (const auto rank = mesh_->unconnected())
             return Failure(MDIST_ERR_TIMEOUT,
                            text("all workers have joined, but there is no connection with ",
-                                worker_name(options_, formed_.roster, *rank), " after ", limit, ": ", obstacle(*rank)))
+                                worker_name(options_, mesh_->roster(), *rank), " after ", limit, ": ",
+                                mesh_->obstacle(*rank)))
                 .worker(*rank);
         return Failure(MDIST_ERR_TIMEOUT, text("other workers could not be connected with each other within ", limit));
     }

@@ -37,6 +37,8 @@ class Member final : public Machine {
     std::string awaited() const { return forming_.awaited(); }
     /// Why it is FAILED.
     std::optional<Failure> failure() const;
+    /// Whether it has been READY. It may have failed since then.
+    bool formed() const { return peers_ != nullptr; }
     /// Only from READY on.
     Peers &peers() { return *peers_; }
     DataSockets &sockets() { return *sockets_; }

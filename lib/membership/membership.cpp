@@ -12,6 +12,7 @@
 #include "membership/descriptor_limit.h"
 #include "membership/descriptors.h"
 #include "membership/fixed_thread.h"
+#include "membership/neighbors.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -97,7 +98,8 @@ Membership::Body::Body(MembershipOptions options, std::unique_ptr<MemberThread> 
 
 Membership::Body::Body(MembershipOptions options) : options_(std::move(options)) {
     check_options(options_);
-    check_descriptors(options_.size, options_.serves_store ? 2 * options_.size : options_.size);
+    check_descriptors(options_.size, neighbors_of(options_.rank, options_.size).size() +
+                                         (options_.serves_store ? options_.size : 1));
     warn_of_few_descriptors(options_.size);
     const Deadline deadline = deadline_after(options_.join_timeout_ns);
     auto own = std::make_unique<FixedThread>(options_);
@@ -109,11 +111,11 @@ Membership::Body::Body(MembershipOptions options) : options_(std::move(options))
     Member &member = thread.member();
     std::unique_lock<std::mutex> hold(reactor().lock());
     // The member itself fails at the deadline. This later one is in case its thread cannot run.
-    const auto formed = [&] { return member.state() != Member::State::kForming; };
-    await(hold, thread_->changed(), deadline + std::chrono::seconds(1), formed, [&]() -> WaitText {
+    const auto settled = [&] { return member.state() != Member::State::kForming; };
+    await(hold, thread_->changed(), deadline + std::chrono::seconds(1), settled, [&]() -> WaitText {
         return {member.name(), "mdist_strategy_create", member.awaited()};
     });
-    if (member.state() == Member::State::kReady) {
+    if (member.formed()) { // a failure since then is one of the job's work
         peers_ = &member.peers();
         return;
     }
@@ -169,7 +171,10 @@ void Membership::Body::throw_failure() const {
 std::vector<std::string> Membership::Body::exchange(const std::string &blob, uint64_t timeout_ns) {
     if (blob.size() > kMostBlobBytes)
         throw invalid(text("a blob of ", blob.size(), " bytes is too large; the maximum is 65536"));
-    const Deadline deadline = deadline_after(timeout_ns);
+    // Worker 0 knows whom all wait for, so it is the first to say so.
+    constexpr uint64_t kGraceNs = 1'000'000'000;
+    const uint64_t limit_ns = timeout_ns + (options_.rank == 0 ? 0 : std::min(kGraceNs, UINT64_MAX - timeout_ns));
+    const Deadline deadline = deadline_after(limit_ns);
     std::unique_lock<std::mutex> hold(reactor().lock());
     throw_failure();
     Peers &peers = thread_->peers();

@@ -2,10 +2,10 @@
 #include "membership/peers.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
+#include "membership/neighbors.h"
 #include "util/payload.h"
 #include "util/text.h"
 
@@ -16,14 +16,6 @@ constexpr uint64_t kLongestIntervalNs = 1'000'000'000;
 constexpr uint64_t kShortestIntervalNs = 1'000'000;
 /// How many notices may come before the layer above takes them.
 constexpr std::size_t kMostNotices = 65536;
-
-/// Whether two workers exchange heartbeats. Both get the same answer. However an outage splits the workers into two
-/// groups, some pair across the split watches each other, since neighbors in the ring always do.
-bool watch_each_other(uint32_t a, uint32_t b, uint32_t size) {
-    constexpr uint32_t kAllWatchAll = 33;
-    const uint32_t apart = a > b ? a - b : b - a;
-    return apart != 0 && (size <= kAllWatchAll || std::has_single_bit(apart) || std::has_single_bit(size - apart));
-}
 
 Failure lost(uint32_t rank, std::string_view message) noexcept {
     return Failure(MDIST_ERR_PEER_LOST, message).worker(rank);
@@ -37,43 +29,42 @@ Peers::Peers(World &world, const MembershipOptions &options, Formed formed)
       session_(formed.session),
       roster_(std::move(formed.roster)),
       pulse_(world, options, session_, formed.pulse, roster_),
-      others_(options.size),
       interval_ns_(std::clamp(options.heartbeat_timeout_ns / 10, kShortestIntervalNs, kLongestIntervalNs)),
       next_heartbeat_ns_(world.now_ns()),
       next_tick_ns_(next_heartbeat_ns_) {
-    for (uint32_t rank = 0; rank < options_.size; ++rank) {
-        others_[rank].peer = std::move(formed.peers[rank]);
-        others_[rank].heard_ns = next_heartbeat_ns_;
-        if (rank != options_.rank) by_connection_[others_[rank].peer.connection] = rank;
+    for (auto &[rank, peer] : formed.peers) {
+        by_connection_[peer.connection] = rank;
+        neighbors_.emplace(rank, Neighbor{std::move(peer), next_heartbeat_ns_});
     }
-    for (uint32_t rank = 0; rank < options_.size; ++rank)
-        if (watch_each_other(rank, options_.rank, options_.size)) watched_.push_back(rank);
-    for (uint32_t rank = 0; rank < options_.size; ++rank)
-        for (const ControlFrame &frame : std::exchange(others_[rank].peer.early, {})) heard(rank, frame);
+    for (auto &[rank, neighbor] : neighbors_)
+        for (const ControlFrame &frame : std::exchange(neighbor.peer.early, {})) heard(rank, frame);
+    if (options_.rank != 0) return;
+    world_.random(key_.emplace().data(), sizeof(Digest));
+    say(FrameKind::kKey, PayloadWriter().bytes(*key_).take());
 }
 
 std::size_t Peers::wanted(ConnectionId connection) const {
     const auto found = by_connection_.find(connection);
-    return found == by_connection_.end() ? 0 : others_[found->second].peer.channel->reader.wanted();
+    return found == by_connection_.end() ? 0 : neighbors_.at(found->second).peer.channel->reader.wanted();
 }
 
 void Peers::received(ConnectionId connection, std::string_view bytes) {
     const uint32_t rank = by_connection_.at(connection);
-    Other &other = others_[rank];
-    other.heard_ns = world_.now_ns();
-    other.peer.channel->reader.feed(bytes);
-    if (const auto frame = other.peer.channel->reader.next())
+    Neighbor &neighbor = neighbors_.at(rank);
+    neighbor.heard_ns = world_.now_ns();
+    FrameReader &reader = neighbor.peer.channel->reader;
+    reader.feed(bytes);
+    if (const auto frame = reader.next())
         heard(rank, *frame);
-    else if (other.peer.channel->reader.fault() != FrameReader::Fault::kNone)
+    else if (reader.fault() != FrameReader::Fault::kNone)
         broke_protocol(rank);
 }
 
 void Peers::closed(ConnectionId connection, int error) {
     const uint32_t rank = by_connection_.at(connection);
-    const bool left = others_[rank].left;
     by_connection_.erase(connection);
-    others_[rank].peer.connection = 0;
-    if (left || failure_) return;
+    neighbors_.at(rank).peer.connection = 0;
+    if (left(rank) || failure_) return;
     const char *const how = error == 0 ? "its connection has ended" : std::strerror(error);
     const auto why = [&] { return lost(rank, text(name(rank), " is lost: ", how)); };
     end(failure_or(lost(rank, ""), why).native(error));
@@ -85,147 +76,231 @@ void Peers::broke_protocol(uint32_t rank) {
 }
 
 void Peers::drop(uint32_t rank) {
-    Other &other = others_[rank];
-    if (other.peer.connection == 0) return;
-    by_connection_.erase(other.peer.connection);
-    world_.close(other.peer.connection);
-    other.peer.connection = 0;
+    ConnectionId &connection = neighbors_.at(rank).peer.connection;
+    if (connection == 0) return;
+    by_connection_.erase(connection);
+    world_.close(std::exchange(connection, 0));
 }
 
-void Peers::heard(uint32_t rank, const ControlFrame &frame) {
-    if (frame.session != session_) return broke_protocol(rank);
-    PayloadReader payload(frame.payload);
+// ---- What neighbors say
+
+void Peers::heard(uint32_t from, const ControlFrame &frame) {
+    if (frame.session != session_) return broke_protocol(from);
     switch (frame.kind) {
-        case FrameKind::kHeartbeat:
-            others_[rank].entered = payload.number<uint64_t>();
-            if (!payload.complete()) broke_protocol(rank);
-            break;
-        case FrameKind::kAbort:
-            heard_abort(rank, frame.payload);
-            break;
-        case FrameKind::kGoodbye: {
-            const auto entered = payload.number<uint64_t>();
-            payload.complete() ? departed(rank, entered, std::nullopt) : broke_protocol(rank);
+        case FrameKind::kHeartbeat: {
+            PayloadReader payload(frame.payload);
+            entered_by_[from] = payload.number<uint64_t>();
+            if (!payload.complete()) broke_protocol(from);
             break;
         }
-        case FrameKind::kExchange:
-            heard_exchange(rank, frame.payload);
+        case FrameKind::kAbort: {
+            const auto cause = decode_failure(frame.payload);
+            cause ? end(*cause) : broke_protocol(from);
             break;
+        }
+        case FrameKind::kGoodbye:
+            heard_goodbye(from, frame.payload);
+            break;
+        case FrameKind::kExchange:
+            heard_blob(from, frame.payload);
+            break;
+        case FrameKind::kTable:
+            heard_table(from, frame.payload);
+            break;
+        case FrameKind::kKey:
+        case FrameKind::kEntered:
         case FrameKind::kNotice:
-            notices_.size() < kMostNotices ? void(notices_.emplace_back(rank, frame.payload)) : broke_protocol(rank);
+            heard_news(from, frame);
             break;
         default:
-            broke_protocol(rank);
+            broke_protocol(from);
     }
 }
 
-void Peers::heard_abort(uint32_t rank, std::string_view bytes) {
-    const std::size_t number_bytes = std::min(bytes.size(), sizeof(uint64_t));
-    const auto from = PayloadReader(bytes.substr(0, number_bytes)).number<uint64_t>();
-    const auto cause = decode_failure(bytes.substr(number_bytes));
-    if (!cause) return broke_protocol(rank);
-    from == 0 ? end(*cause) : departed(rank, from - 1, cause);
+/// Passes on what a worker says to all, and then heeds it.
+void Peers::heard_news(uint32_t from, const ControlFrame &frame) {
+    PayloadReader payload(frame.payload);
+    const auto origin = payload.number<uint32_t>();
+    const uint32_t self = options_.rank, size = options_.size;
+    const bool may_say = frame.kind != FrameKind::kKey || (origin == 0 && !key_);
+    if (payload.bad() || origin >= size || origin == self || from != parent_of(origin, self, size) || !may_say)
+        return broke_protocol(from);
+    send_to(children_of(origin, self, size), frame.kind, frame.payload);
+    if (frame.kind == FrameKind::kNotice) {
+        if (notices_.size() >= kMostNotices) return broke_protocol(from);
+        notices_.emplace_back(origin, frame.payload.substr(sizeof origin));
+        return;
+    }
+    if (frame.kind == FrameKind::kKey)
+        key_ = payload.bytes<sizeof(Digest)>();
+    else
+        entered_by_[origin] = payload.number<uint64_t>();
+    if (!payload.complete()) broke_protocol(from);
 }
 
-void Peers::departed(uint32_t rank, uint64_t entered, std::optional<Failure> why) {
-    others_[rank].entered = entered;
-    others_[rank].left = true;
-    others_[rank].why = std::move(why);
-    first_departure_.store(std::min(first_departure_.load(), entered));
+std::string Peers::goodbye(uint32_t rank, const Departure &departure) {
+    return PayloadWriter().number(rank).number(departure.entered).number(departure.exchanges).take() +
+           (departure.why ? encode(*departure.why) : std::string());
+}
+
+void Peers::heard_goodbye(uint32_t from, std::string_view bytes) {
+    constexpr std::size_t kNumbers = sizeof(uint32_t) + 2 * sizeof(uint64_t);
+    PayloadReader payload(bytes);
+    const auto rank = payload.number<uint32_t>();
+    Departure departure;
+    departure.entered = payload.number<uint64_t>();
+    departure.exchanges = payload.number<uint64_t>();
+    if (bytes.size() > kNumbers) departure.why = decode_failure(bytes.substr(kNumbers));
+    const bool is_known = rank == from || (rank < options_.size && rank != options_.rank);
+    if (payload.bad() || !is_known || (bytes.size() > kNumbers && !departure.why)) return broke_protocol(from);
+    departed(rank, std::move(departure), from);
+}
+
+void Peers::departed(uint32_t rank, Departure departure, uint32_t from) {
+    const bool is_news = departure.entered < first_departure_.load() || departure.exchanges < first_missed_exchange_;
+    const auto [known, fresh] = departed_.try_emplace(rank, std::move(departure));
+    if (!fresh) return;
+    entered_by_[rank] = known->second.entered;
+    first_missed_exchange_ = std::min(first_missed_exchange_, known->second.exchanges);
+    first_departure_.store(std::min(first_departure_.load(), known->second.entered));
+    if (is_news && !connects_all(options_.size))
+        send_to_neighbors(FrameKind::kGoodbye, goodbye(rank, known->second), from);
     missed(entered_.load());
 }
 
-void Peers::heard_exchange(uint32_t rank, std::string_view bytes) {
+// ---- Exchanges
+
+/// A blob on its way to worker 0. A worker can be ahead of this one by one exchange: for the next it needs all blobs.
+void Peers::heard_blob(uint32_t from, const std::string &bytes) {
     PayloadReader payload(bytes);
+    const auto rank = payload.number<uint32_t>();
     const auto number = payload.number<uint64_t>();
     std::string blob = payload.text();
-    // A worker can be ahead by one exchange. For the one after that it needs our blob. It sends each blob once.
-    const bool ahead = number == last_exchange_ + 1;
-    if (!payload.complete() || (!ahead && exchanges_.count(number) == 0)) return broke_protocol(rank);
-    Blobs &blobs = exchanges_.try_emplace(number, options_.size).first->second;
-    if (blobs[rank]) return broke_protocol(rank);
-    blobs[rank] = std::move(blob);
+    const uint32_t self = options_.rank, size = options_.size;
+    const bool comes_here = rank < size && parent_of(0, from, size) == self && hears_through(0, from, rank, size);
+    const bool in_time = (number == last_exchange_ && under_way_) || number == last_exchange_ + 1;
+    if (!payload.complete() || from == 0 || !comes_here || !in_time) return broke_protocol(from);
+    if (!gathered_[number].try_emplace(rank, self == 0 ? std::move(blob) : std::string()).second)
+        return broke_protocol(from); // it sends each blob once
+    self == 0 ? complete(number) : send(parent_of(0, self, size), FrameKind::kExchange, bytes);
+}
+
+/// At worker 0: sends the table, if all blobs are there.
+void Peers::complete(uint64_t number) {
+    auto &gathered = gathered_.at(number);
+    if (gathered.size() != options_.size) return;
+    PayloadWriter table;
+    table.number(number);
+    for (const auto &[rank, blob] : gathered) table.text(blob);
+    send_to(children_of(0, 0, options_.size), FrameKind::kTable, table.take());
+    std::vector<std::string> &blobs = tables_[number];
+    for (auto &[rank, blob] : gathered) blobs.push_back(std::move(blob));
+    gathered_.erase(number);
+    under_way_ = false;
+}
+
+void Peers::heard_table(uint32_t from, const std::string &bytes) {
+    PayloadReader payload(bytes);
+    const auto number = payload.number<uint64_t>();
+    const uint32_t self = options_.rank, size = options_.size;
+    if (self == 0 || from != parent_of(0, self, size) || number != last_exchange_ || !under_way_)
+        return broke_protocol(from);
+    std::vector<std::string> blobs;
+    for (uint32_t rank = 0; rank < size && !payload.bad(); ++rank) blobs.push_back(payload.text());
+    if (!payload.complete()) return broke_protocol(from);
+    send_to(children_of(0, self, size), FrameKind::kTable, bytes);
+    tables_[number] = std::move(blobs);
+    gathered_.erase(number);
+    under_way_ = false;
 }
 
 uint64_t Peers::begin_exchange(const std::string &blob) {
     const uint64_t number = ++last_exchange_;
-    exchanges_.try_emplace(number, options_.size).first->second[options_.rank] = blob;
-    send_to_all(FrameKind::kExchange, PayloadWriter().number(number).text(blob).take());
-    for (uint32_t rank = 0; rank < options_.size; ++rank)
-        if (others_[rank].left && !exchanges_.at(number)[rank]) missed();
+    const uint32_t self = options_.rank;
+    under_way_ = true;
+    gathered_[number].emplace(self, self == 0 ? blob : std::string());
+    if (self == 0)
+        complete(number);
+    else
+        send(parent_of(0, self, options_.size), FrameKind::kExchange,
+             PayloadWriter().number(self).number(number).text(blob).take());
+    missed(entered_.load());
     return number;
 }
 
-bool Peers::exchanged(uint64_t number) const {
-    const auto found = exchanges_.find(number);
-    return found != exchanges_.end() &&
-           std::all_of(found->second.begin(), found->second.end(), [](const auto &blob) { return blob.has_value(); });
-}
-
 std::vector<std::string> Peers::take_exchange(uint64_t number) {
-    std::vector<std::string> blobs;
-    for (auto &blob : exchanges_.at(number)) blobs.push_back(std::move(*blob));
-    exchanges_.erase(number);
+    std::vector<std::string> blobs = std::move(tables_.at(number));
+    tables_.erase(number);
     return blobs;
 }
 
 uint32_t Peers::awaited(uint64_t number) const {
-    const Blobs &blobs = exchanges_.at(number);
-    const auto found = std::find(blobs.begin(), blobs.end(), std::nullopt);
-    return static_cast<uint32_t>(found - blobs.begin());
+    const auto &gathered = gathered_.at(number);
+    for (uint32_t rank = 0; rank < options_.size; ++rank)
+        if (gathered.count(rank) == 0 && hears_through(0, options_.rank, rank, options_.size)) return rank;
+    return 0;
 }
+
+// ---- What this worker says
 
 uint64_t Peers::entered(uint32_t rank) const {
-    return rank == options_.rank ? entered_.load(std::memory_order_relaxed) : others_[rank].entered;
-}
-
-std::string Peers::heartbeat() const {
-    return PayloadWriter().number(entered_.load(std::memory_order_relaxed)).take();
+    if (rank == options_.rank) return entered_.load(std::memory_order_relaxed);
+    const auto known = entered_by_.find(rank);
+    return known == entered_by_.end() ? 0 : known->second;
 }
 
 void Peers::announce() {
-    if (!failure_) send_to_all(FrameKind::kHeartbeat, heartbeat());
+    say(FrameKind::kEntered, PayloadWriter().number(entered_.load(std::memory_order_relaxed)).take());
+}
+
+void Peers::tell(const std::string &notice) {
+    say(FrameKind::kNotice, notice);
+}
+
+/// Says it to all.
+void Peers::say(FrameKind kind, std::string_view what) {
+    if (failure_) return;
+    const uint32_t self = options_.rank;
+    send_to(children_of(self, self, options_.size), kind, PayloadWriter().number(self).take().append(what));
 }
 
 void Peers::missed(uint64_t sequence) noexcept {
     if (failure_) return;
-    for (uint32_t rank = 0; rank < options_.size; ++rank) {
-        const Other &other = others_[rank];
-        const bool exchanging = !exchanges_.empty() && exchanges_.begin()->first <= last_exchange_ &&
-                                !exchanges_.begin()->second[rank].has_value();
-        if (!other.left || (sequence <= other.entered && !exchanging)) continue;
-        const uint64_t from = exchanging || sequence == UINT64_MAX ? 0 : other.entered + 1;
-        return end(has_left(rank), from);
+    for (const auto &[rank, departure] : departed_) {
+        const bool exchanging = under_way_ && departure.exchanges < last_exchange_;
+        if (sequence <= departure.entered && !exchanging) continue;
+        return end(has_left(rank), exchanging ? 0 : departure.entered + 1);
     }
 }
 
 void Peers::need(uint32_t rank) noexcept {
-    if (others_[rank].left) end(has_left(rank));
+    if (left(rank)) end(has_left(rank));
 }
 
 Failure Peers::has_left(uint32_t rank) const noexcept {
-    if (others_[rank].why) return *others_[rank].why;
+    const Departure &departure = departed_.at(rank);
+    if (departure.why) return *departure.why;
     return failure_or(lost(rank, ""), [&] { return lost(rank, text(name(rank), " has left the job")); }).reason("left");
-}
-
-void Peers::tell(const std::string &notice) {
-    if (!failure_) send_to_all(FrameKind::kNotice, notice);
 }
 
 void Peers::fail(const Failure &cause) noexcept {
     end(cause);
 }
 
-/// The only way into FAILED. Keeps the first cause and sends it to all. A cause that another worker reported is also
-/// sent on, since that worker may not have reached all. `from`: the first operation that fails because of it; 0 means
-/// that operations under way fail too. Whoever cannot be told, for lack of memory, sees that the connection ends.
+/// The only way into FAILED. Keeps the first cause and sends it to the neighbors. A cause that another worker reported
+/// is also sent on, since that worker may not have reached all. `from`: the first operation that fails because of it; 0
+/// means that operations under way fail too. Whoever cannot be told, for lack of memory, sees that the connection ends.
 void Peers::end(const Failure &cause, uint64_t from) noexcept {
     if (failure_) return;
     failure_ = cause;
     try {
-        send_to_all(FrameKind::kAbort, PayloadWriter().number(from).take() + encode(for_others(cause)));
+        const Failure told = for_others(cause);
+        if (from == 0)
+            send_to_neighbors(FrameKind::kAbort, encode(told));
+        else
+            send_to_neighbors(FrameKind::kGoodbye, goodbye(options_.rank, {from - 1, last_exchange_, told}));
     } catch (const std::bad_alloc &) {
-        for (uint32_t rank = 0; rank < options_.size; ++rank) drop(rank);
+        for (const auto &[rank, neighbor] : neighbors_) drop(rank);
     }
 }
 
@@ -243,40 +318,47 @@ Failure Peers::for_others(const Failure &cause) const noexcept {
 }
 
 void Peers::leave() {
-    if (!failure_) send_to_all(FrameKind::kGoodbye, PayloadWriter().number(entered_.load()).take());
-    for (uint32_t rank = 0; rank < options_.size; ++rank) drop(rank);
+    if (!failure_)
+        send_to_neighbors(FrameKind::kGoodbye, goodbye(options_.rank, {entered_.load(), last_exchange_, {}}));
+    for (const auto &[rank, neighbor] : neighbors_) drop(rank);
 }
 
 void Peers::send(uint32_t rank, FrameKind kind, const std::string &payload) {
-    Other &other = others_[rank];
-    if (other.peer.connection == 0) return;
+    Peer &peer = neighbors_.at(rank).peer;
+    if (peer.connection == 0) return;
     try {
-        world_.send(other.peer.connection, other.peer.channel->pack(kind, session_, payload));
+        world_.send(peer.connection, peer.channel->pack(kind, session_, payload));
     } catch (const std::bad_alloc &) {
         drop(rank); // the channel may count a frame that was never sent, and its seals would be wrong from now on
         throw;
     }
 }
 
-void Peers::send_to_all(FrameKind kind, const std::string &payload) {
-    for (uint32_t rank = 0; rank < options_.size; ++rank) send(rank, kind, payload);
+void Peers::send_to(const std::vector<uint32_t> &ranks, FrameKind kind, const std::string &payload) {
+    for (const uint32_t rank : ranks) send(rank, kind, payload);
 }
+
+void Peers::send_to_neighbors(FrameKind kind, const std::string &payload, uint32_t but) {
+    for (const auto &[rank, neighbor] : neighbors_)
+        if (rank != but) send(rank, kind, payload);
+}
+
+// ---- Signs of life
 
 void Peers::heard_datagram(std::string_view bytes) {
     if (failure_) return; // the others know of the failure, and need no answer
-    if (const auto sign = pulse_.heard(bytes)) {
-        uint64_t &heard_ns = others_[sign->rank].heard_ns;
-        heard_ns = std::max(heard_ns, sign->at_ns);
-    }
+    const auto sign = pulse_.heard(bytes);
+    const auto neighbor = sign ? neighbors_.find(sign->rank) : neighbors_.end();
+    if (neighbor != neighbors_.end()) neighbor->second.heard_ns = std::max(neighbor->second.heard_ns, sign->at_ns);
 }
 
-/// Looks for a silent worker: fails the job after the timeout, and asks for a sign of life before. Returns whether it
+/// Looks for a silent neighbor: fails the job after the timeout, and asks for a sign of life before. Returns whether it
 /// asked.
 bool Peers::look_after(uint32_t rank, uint64_t now, uint64_t slept_ns) {
-    Other &other = others_[rank];
-    if (failure_ || other.left) return false;
-    other.heard_ns = std::min(now, other.heard_ns + slept_ns);
-    const uint64_t silence = now - other.heard_ns;
+    uint64_t &heard_ns = neighbors_.at(rank).heard_ns;
+    if (failure_ || left(rank)) return false;
+    heard_ns = std::min(now, heard_ns + slept_ns);
+    const uint64_t silence = now - heard_ns;
     if (silence > options_.heartbeat_timeout_ns)
         end(lost(rank,
                  text(name(rank), " is lost: it has been silent for ", seconds_text(options_.heartbeat_timeout_ns))));
@@ -291,11 +373,11 @@ void Peers::tick() {
     const uint64_t late = now - next_tick_ns_;
     const uint64_t slept_ns = late > interval_ns_ ? late : 0; // this process itself was not running
     bool any_is_silent = false;
-    for (const uint32_t rank : watched_)
+    for (const auto &[rank, neighbor] : neighbors_)
         if (look_after(rank, now, slept_ns)) any_is_silent = true;
     if (now >= next_heartbeat_ns_) {
-        for (const uint32_t rank : watched_)
-            if (!failure_) send(rank, FrameKind::kHeartbeat, heartbeat());
+        const std::string heartbeat = PayloadWriter().number(entered_.load(std::memory_order_relaxed)).take();
+        if (!failure_) send_to_neighbors(FrameKind::kHeartbeat, heartbeat);
         next_heartbeat_ns_ = now + interval_ns_;
     }
     next_tick_ns_ = any_is_silent ? std::min(next_heartbeat_ns_, now + interval_ns_ / 4) : next_heartbeat_ns_;

@@ -2,19 +2,25 @@
 // Peers: the other workers of a session that is READY. Handles heartbeats, exchanges, departures, and the first
 // failure, which it tells to all workers. Pure state; one thread at a time, except set_entered().
 //
-// Heartbeats. Each carries the number of operations entered, and one goes out every min(1 s, timeout / 10), but not
-// more often than every 1 ms. In a job of up to 33 workers they go to every worker. In a larger job they go to the
-// workers whose ranks are 1, 2, 4, 8 ... away around the ring of ranks. That is enough, since one loss ends the job and
-// so one witness is enough. If each of 256 workers of one host woke every other each second, they would do little else.
+// A worker is connected with its neighbors (neighbors.h). What it says to all, they pass on. In a session of up to
+// kAllConnected workers all are neighbors, and nothing is passed on.
 //
-// Losses. A worker that is silent for two intervals is asked for a sign of life on another path (pulse.h), four times
-// in each interval. A worker that is silent on both paths for longer than the timeout is lost. A worker whose
-// connection ends without a goodbye is lost at once. If this process itself did not run for a while (stopped, or on a
-// paused machine), every worker gets that much more time.
+// Heartbeats. Each carries the number of operations entered, and one goes to each neighbor every min(1 s, timeout / 10),
+// but not more often than every 1 ms. That is enough, since one loss ends the session, and so one witness is enough.
+//
+// Losses. A neighbor that is silent for two intervals is asked for a sign of life on another path (pulse.h), four times
+// in each interval. One that is silent on both paths for longer than the timeout is lost. One whose connection ends
+// without a goodbye is lost at once. If this process itself did not run for a while (stopped, or on a paused machine),
+// every neighbor gets that much more time. Whoever hears of a failure tells its neighbors, so the news goes around the
+// lost worker.
 //
 // Departures. A worker that says goodbye fails the job only when another worker enters an operation that it did not
 // enter, or exchanges or connects. The worker that fails for this reason counts as departed in the same way. So the
-// workers finish every operation that all have entered, even if some hear of the failure of the next one first.
+// workers finish every operation that all have entered, even if some hear of the failure of the next one first. In a
+// large session, a goodbye is passed on only if nobody is known to have left earlier: that is enough to know that an
+// operation will not come about.
+//
+// Exchanges. Each worker's blob goes to worker 0, which sends all of them to all. So worker 0 knows who is missing.
 #pragma once
 
 #include <atomic>
@@ -24,7 +30,7 @@
 #include <utility>
 #include <vector>
 
-#include "membership/forming.h"
+#include "membership/mesh.h"
 #include "membership/pulse.h"
 
 namespace mdist {
@@ -44,6 +50,8 @@ class Peers {
     const SessionId &session() const { return session_; }
     const std::vector<Endpoint> &roster() const { return roster_; }
     std::string name(uint32_t rank) const { return worker_name(options_, roster_, rank); }
+    /// What a data connection must show; none until worker 0 has told it. It is never told to the store.
+    const std::optional<Digest> &key() const { return key_; }
 
     const std::optional<Failure> &failure() const { return failure_; }
     /// Sets the failure and tells the others. Does nothing if there was a failure before.
@@ -51,16 +59,17 @@ class Peers {
     /// Says goodbye to all, unless the job has failed, and closes the connections.
     void leave();
 
-    /// Sends this worker's blob to all. Returns the number of the exchange.
+    /// Gives this worker's blob. Returns the number of the exchange.
     uint64_t begin_exchange(const std::string &blob);
-    bool exchanged(uint64_t number) const;
+    bool exchanged(uint64_t number) const { return tables_.count(number) != 0; }
     std::vector<std::string> take_exchange(uint64_t number);
-    /// Returns the first rank whose blob has not come. Only before exchanged().
+    /// Returns a worker that it waits for: at worker 0 the first whose blob has not come, elsewhere the first of those
+    /// whose blobs come through this worker, else worker 0. Only before exchanged().
     uint32_t awaited(uint64_t number) const;
 
     /// Sends a notice to all.
     void tell(const std::string &notice);
-    /// What other workers have told since the last call, in the order in which it came.
+    /// What other workers have told since the last call. What one of them has told is in order.
     using Notices = std::vector<std::pair<uint32_t, std::string>>;
     Notices take_notices() { return std::exchange(notices_, {}); }
 
@@ -72,36 +81,43 @@ class Peers {
         entered_.store(sequence, std::memory_order_seq_cst);
         return sequence > first_departure_.load(std::memory_order_seq_cst);
     }
+    /// As far as this worker knows; of others than neighbors it knows it only if they have announced it.
     uint64_t entered(uint32_t rank) const;
-    /// Whether that worker has said goodbye.
-    bool left(uint32_t rank) const { return others_[rank].left; }
-    /// Sends a heartbeat to all now.
+    /// Whether that worker is known to have left.
+    bool left(uint32_t rank) const { return departed_.count(rank) != 0; }
+    /// Tells all how many operations this worker has entered.
     void announce();
-    /// Fails if a worker has left that this one needs now. By default it needs all workers; with `sequence` it needs
-    /// those that have not entered that operation.
-    void missed(uint64_t sequence = UINT64_MAX) noexcept;
-    /// Fails if that worker has left.
+    /// Fails if a worker has left before it entered that operation, or began the exchange that is under way.
+    void missed(uint64_t sequence) noexcept;
+    /// Fails if that worker is known to have left.
     void need(uint32_t rank) noexcept;
 
   private:
-    struct Other {
+    struct Neighbor {
         Peer peer;
         uint64_t heard_ns = 0;
-        uint64_t entered = 0;
-        bool left = false;          // it finishes the operations it has entered, and enters no more
-        std::optional<Failure> why; // its failure, if it left because another worker had left
     };
-    using Blobs = std::vector<std::optional<std::string>>;
-    void heard(uint32_t rank, const ControlFrame &frame);
-    void heard_abort(uint32_t rank, std::string_view bytes);
-    void heard_exchange(uint32_t rank, std::string_view payload);
+    /// Of a worker that enters no more operations.
+    struct Departure {
+        uint64_t entered = 0;            // operations, which it finishes
+        uint64_t exchanges = 0;          // the same
+        std::optional<Failure> why = {}; // its failure, if it left because another worker had left
+    };
+    void heard(uint32_t from, const ControlFrame &frame);
+    void heard_news(uint32_t from, const ControlFrame &frame);
+    void heard_goodbye(uint32_t from, std::string_view payload);
+    void heard_blob(uint32_t from, const std::string &payload);
+    void heard_table(uint32_t from, const std::string &payload);
+    void complete(uint64_t number);
     void broke_protocol(uint32_t rank);
     void send(uint32_t rank, FrameKind kind, const std::string &payload);
-    void send_to_all(FrameKind kind, const std::string &payload);
+    void send_to(const std::vector<uint32_t> &ranks, FrameKind kind, const std::string &payload);
+    void send_to_neighbors(FrameKind kind, const std::string &payload, uint32_t but = UINT32_MAX);
+    void say(FrameKind kind, std::string_view what);
     void drop(uint32_t rank);
-    std::string heartbeat() const;
+    static std::string goodbye(uint32_t rank, const Departure &departure);
     bool look_after(uint32_t rank, uint64_t now, uint64_t slept_ns);
-    void departed(uint32_t rank, uint64_t entered, std::optional<Failure> why);
+    void departed(uint32_t rank, Departure departure, uint32_t from);
     void end(const Failure &cause, uint64_t from = 0) noexcept;
     Failure for_others(const Failure &cause) const noexcept;
     Failure has_left(uint32_t rank) const noexcept;
@@ -111,16 +127,23 @@ class Peers {
     SessionId session_;
     std::vector<Endpoint> roster_;
     Pulse pulse_;
-    std::vector<Other> others_; // by rank; the entry of this worker is not used
+    std::optional<Digest> key_;
+    std::map<uint32_t, Neighbor> neighbors_; // by rank
     std::map<ConnectionId, uint32_t> by_connection_;
+    std::map<uint32_t, uint64_t> entered_by_; // operations, as far as they are known
+    std::map<uint32_t, Departure> departed_;
+    uint64_t first_missed_exchange_ = UINT64_MAX; // the fewest exchanges begun by a worker that has left
     std::optional<Failure> failure_;
-    std::map<uint64_t, Blobs> exchanges_;
-    Notices notices_;
+    /// By exchange and rank: the blobs that have come. Other workers than 0 have sent them on, and keep no more than who
+    /// gave one.
+    std::map<uint64_t, std::map<uint32_t, std::string>> gathered_;
+    std::map<uint64_t, std::vector<std::string>> tables_;
     uint64_t last_exchange_ = 0;
+    bool under_way_ = false; // that exchange
+    Notices notices_;
     uint64_t interval_ns_;
     uint64_t next_heartbeat_ns_;
     uint64_t next_tick_ns_;
-    std::vector<uint32_t> watched_; // the workers that this one exchanges heartbeats with
     std::atomic<uint64_t> entered_{0};
     std::atomic<uint64_t> first_departure_{UINT64_MAX}; // the fewest operations entered by a worker that has left
 };

@@ -17,8 +17,7 @@ Pulse::Pulse(World &world, const MembershipOptions &options, const SessionId &se
       self_(options.rank),
       id_(id),
       key_(peer_key(options, session)),
-      roster_(roster),
-      answered_(roster.size(), 0) {}
+      roster_(roster) {}
 
 Digest Pulse::proof(std::string_view said) const {
     return key_.empty() ? id_ : keyed_digest(key_, PayloadWriter().text("pulse").text(said).take());
@@ -44,7 +43,7 @@ std::optional<Pulse::SignOfLife> Pulse::heard(std::string_view datagram) {
     const auto to = reader.number<uint32_t>();
     const auto asked_at_ns = reader.number<uint64_t>();
     const auto shown = reader.bytes<sizeof(Digest)>();
-    if (!reader.complete() || magic != kPulseMagic || asks > 1 || to != self_ || from >= answered_.size() || from == self_ ||
+    if (!reader.complete() || magic != kPulseMagic || asks > 1 || to != self_ || from >= roster_.size() || from == self_ ||
         !same_digest(shown, proof(datagram.substr(0, kPulseBytes - sizeof shown))))
         return std::nullopt;
     if (asks == 0) {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,7 +59,7 @@ class Pulse {
     const Digest id_;
     const std::string key_;
     const std::vector<Endpoint> &roster_;
-    std::vector<uint64_t> answered_; // by rank: the time in its last question that was answered
+    std::map<uint32_t, uint64_t> answered_; // by rank: the time in its last question that was answered
 };
 
 } // namespace mdist

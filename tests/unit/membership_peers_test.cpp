@@ -2,10 +2,13 @@
 // What a worker hears from the others once the job has formed: heartbeats, questions, causes of failure, goodbyes.
 #include "membership_support.h"
 
+#include "membership/neighbors.h"
 #include "membership/peers.h"
 #include "subject.h"
 #include "util/log.h"
 #include "util/text.h"
+
+#include <bit>
 
 namespace {
 
@@ -23,7 +26,6 @@ struct Pair {
         formed.session[0] = 7;
         formed.pulse = kPulse;
         formed.roster = {{"10.0.0.1", 1, true}, {"10.0.0.2", 2, takes_datagrams}};
-        formed.peers.resize(2);
         formed.peers[1].connection = 7;
         formed.peers[1].channel.emplace(std::size_t{1} << 17);
         peers = std::make_unique<Peers>(world, options, std::move(formed));
@@ -204,12 +206,18 @@ void a_long_cause_is_cut_between_characters_and_a_short_one_stays(void **) {
     assert_string_equal(decode_failure(encode(Failure(MDIST_ERR_ABORTED, bad)))->message().c_str(), bad.c_str());
 }
 
+std::string goodbye(uint32_t rank, uint64_t entered, uint64_t exchanges) {
+    return PayloadWriter().number(rank).number(entered).number(exchanges).take();
+}
+
+std::string blob(uint32_t rank, uint64_t number) {
+    return PayloadWriter().number(rank).number(number).text("x").take();
+}
+
 void the_first_cause_stays_and_is_passed_on_once(void **) {
     Pair pair(kSecond);
-    pair.hear(FrameKind::kAbort,
-              PayloadWriter().number(uint64_t{0}).take() + encode(Failure(MDIST_ERR_MISMATCH, "first").worker(1)));
-    pair.hear(FrameKind::kAbort,
-              PayloadWriter().number(uint64_t{0}).take() + encode(Failure(MDIST_ERR_TIMEOUT, "second").worker(0)));
+    pair.hear(FrameKind::kAbort, encode(Failure(MDIST_ERR_MISMATCH, "first").worker(1)));
+    pair.hear(FrameKind::kAbort, encode(Failure(MDIST_ERR_TIMEOUT, "second").worker(0)));
     pair.peers->fail(Failure(MDIST_ERR_CALLBACK, "third"));
     assert_string_equal(pair.peers->failure()->message().c_str(), "first");
     std::vector<ControlFrame> frames;
@@ -223,7 +231,7 @@ void a_failure_of_the_next_operation_waits_until_it_is_entered(void **) {
     Pair pair(kSecond);
     pair.peers->set_entered(4);
     const Failure left = Failure(MDIST_ERR_PEER_LOST, "worker 2 has left").worker(2).reason("left");
-    pair.hear(FrameKind::kAbort, PayloadWriter().number(uint64_t{5}).take() + encode(left));
+    pair.hear(FrameKind::kGoodbye, goodbye(1, 4, 0) + encode(left));
     pair.peers->closed(7, 0);
     assert_false(pair.peers->failure().has_value());
     assert_true(pair.peers->set_entered(5));
@@ -235,7 +243,7 @@ void a_failure_of_the_next_operation_waits_until_it_is_entered(void **) {
 void a_departure_matters_when_the_worker_is_needed(void **) {
     Pair pair(kSecond);
     pair.peers->set_entered(4);
-    pair.hear(FrameKind::kGoodbye, PayloadWriter().number(uint64_t{4}).take());
+    pair.hear(FrameKind::kGoodbye, goodbye(1, 4, 0));
     pair.peers->closed(7, 0);
     assert_false(pair.peers->failure().has_value());
     assert_false(pair.peers->set_entered(4));
@@ -244,22 +252,59 @@ void a_departure_matters_when_the_worker_is_needed(void **) {
     assert_string_equal(pair.peers->failure()->reason().c_str(), "left");
 }
 
+/// The ways by which news travels, in sessions of any size.
+void all_hear_what_each_says_once_and_by_neighbors(void **) {
+    for (uint32_t size = 1; size <= 300; size += size < 80 ? 1 : 37) {
+        const auto most = static_cast<std::size_t>(2 * std::bit_width(size));
+        for (uint32_t origin = 0; origin < size; ++origin) {
+            std::vector<uint32_t> heard = {origin};
+            std::vector<uint32_t> steps(size, 0);
+            for (std::size_t i = 0; i < heard.size(); ++i) {
+                const std::vector<uint32_t> near = neighbors_of(heard[i], size);
+                assert_true(connects_all(size) ? near.size() == size - 1 : near.size() <= most);
+                for (const uint32_t child : children_of(origin, heard[i], size)) {
+                    assert_true(std::binary_search(near.begin(), near.end(), child));
+                    assert_int_equal(parent_of(origin, child, size), heard[i]);
+                    steps[child] = steps[heard[i]] + 1;
+                    assert_true(steps[child] <= static_cast<uint32_t>(std::bit_width(size)));
+                    heard.push_back(child);
+                }
+            }
+            std::sort(heard.begin(), heard.end());
+            for (uint32_t rank = 0; rank < size; ++rank) assert_int_equal(heard.at(rank), rank);
+            assert_int_equal(heard.size(), size);
+            const uint32_t via = origin * 7 % size;
+            for (uint32_t rank = 0; rank < size; ++rank) {
+                uint32_t at = rank;
+                while (at != via && at != origin) at = parent_of(origin, at, size);
+                assert_int_equal(hears_through(origin, via, rank, size), at == via);
+            }
+        }
+    }
+}
+
 void who_breaks_the_protocol_is_lost(void **) {
     const std::string none = PayloadWriter().number(uint64_t{0}).take();
-    for (int way = 0; way < 10; ++way) {
+    for (int way = 0; way < 17; ++way) {
         Pair pair(kSecond);
-        if (way == 0) pair.hear(FrameKind::kExchange, PayloadWriter().number(uint64_t{2}).text("x").take());
+        if (way == 0) pair.hear(FrameKind::kExchange, blob(1, 2));
         if (way == 1) pair.hear(FrameKind::kRoster, "");
         if (way == 2) pair.hear(FrameKind::kExchange, "short");
         if (way == 3) pair.hear(FrameKind::kHeartbeat, "short");
         if (way == 4) pair.hear(FrameKind::kHeartbeat, none + "more");
         if (way == 5) pair.hear(FrameKind::kGoodbye, "short");
-        if (way == 6) pair.hear(FrameKind::kAbort, none + "no failure");
+        if (way == 6) pair.hear(FrameKind::kAbort, "no failure");
         // Nobody passes on what is its own library's fault.
-        if (way == 7) pair.hear(FrameKind::kAbort, none + encode(Failure(MDIST_ERR_INTERNAL, "a hole")));
-        if (way == 8) pair.hear(FrameKind::kExchange, PayloadWriter().number(uint64_t{0}).text("x").take());
-        for (int i = 0; way == 9 && i < 2; ++i)
-            pair.hear(FrameKind::kExchange, PayloadWriter().number(uint64_t{1}).text("x").take());
+        if (way == 7) pair.hear(FrameKind::kAbort, encode(Failure(MDIST_ERR_INTERNAL, "a hole")));
+        if (way == 8) pair.hear(FrameKind::kExchange, blob(1, 0));
+        for (int i = 0; way == 9 && i < 2; ++i) pair.hear(FrameKind::kExchange, blob(1, 1));
+        if (way == 10) pair.hear(FrameKind::kExchange, blob(0, 1)); // this worker's own
+        if (way == 11) pair.hear(FrameKind::kExchange, blob(2, 1)); // of nobody
+        if (way == 12) pair.hear(FrameKind::kTable, PayloadWriter().number(uint64_t{1}).text("").text("").take());
+        if (way == 13) pair.hear(FrameKind::kKey, PayloadWriter().number(uint32_t{1}).bytes(Digest{}).take());
+        if (way == 14) pair.hear(FrameKind::kNotice, PayloadWriter().number(uint32_t{0}).take());
+        if (way == 15) pair.hear(FrameKind::kEntered, PayloadWriter().number(uint32_t{1}).take());
+        if (way == 16) pair.hear(FrameKind::kGoodbye, goodbye(0, 4, 0)); // this worker's own
         assert_true(pair.peers->failure().has_value());
         assert_int_equal(pair.peers->failure()->status(), MDIST_ERR_PEER_LOST);
         assert_int_equal(pair.world.closed.count(7), 1);
@@ -283,6 +328,7 @@ SUBJECT(membership_peers) {
         cmocka_unit_test(the_first_cause_stays_and_is_passed_on_once),
         cmocka_unit_test(a_failure_of_the_next_operation_waits_until_it_is_entered),
         cmocka_unit_test(a_departure_matters_when_the_worker_is_needed),
+        cmocka_unit_test(all_hear_what_each_says_once_and_by_neighbors),
         cmocka_unit_test(who_breaks_the_protocol_is_lost),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -240,16 +240,16 @@ struct Formation {
         Formed formed;
         formed.session[0] = 5;
         formed.roster = {{"10.0.0.1", 1, true}, {"10.0.0.2", 2, true}};
-        formed.peers.resize(2);
         formed.peers[1].connection = 7;
         formed.peers[1].channel.emplace(std::size_t{1} << 17);
         peers = std::make_unique<Peers>(world, options, std::move(formed));
         sockets = std::make_unique<DataSockets>(world, options, *peers);
     }
     /// A data connection of link 3 comes from worker 1. Returns whether it is let in.
-    bool comes() {
+    bool comes() { return comes(PayloadWriter().bytes(*peers->key()).take()); }
+    bool comes(const std::string &body) {
         const ConnectionId id = ++world.last_id;
-        Guest guest{id, "10.0.0.2", hello_to(0, Role::kData, 1), "", Channel(1000)};
+        Guest guest{id, "10.0.0.2", hello_to(0, Role::kData, 1), body, Channel(1000)};
         guest.hello.number = 3;
         sockets->arrived(std::move(guest));
         assert_int_equal(world.closed.count(id) + world.sent.count(id), 1);
@@ -298,6 +298,22 @@ void a_data_connection_is_made_by_either_side_and_counts_once(void **) {
     assert_int_equal(here.sockets->take(place), DataSockets::kNotYet);
 }
 
+void a_data_connection_comes_in_by_the_key_alone(void **) {
+    Formation here;
+    const Digest key = *here.peers->key();
+    std::vector<ControlFrame> frames;
+    Channel far(1 << 17);
+    feed_all(far.reader, here.world.sent[7], &frames);
+    assert_int_equal(static_cast<int>(frames.at(0).kind), static_cast<int>(FrameKind::kKey));
+    assert_true(frames[0].payload == PayloadWriter().number(uint32_t{0}).bytes(key).take());
+    const std::string right = PayloadWriter().bytes(key).take();
+    for (const std::string &wrong : {std::string(), std::string(32, '\0'), right + "x", right.substr(1)})
+        assert_false(here.comes(wrong));
+    assert_int_equal(here.sockets->take({3, 1}), DataSockets::kNotYet);
+    assert_true(here.comes(right));
+    close_descriptor(here.sockets->take({3, 1}));
+}
+
 void who_has_left_makes_no_data_connection(void **) {
     Formation here;
     const DataSockets::Place place = {3, 1};
@@ -305,7 +321,7 @@ void who_has_left_makes_no_data_connection(void **) {
     here.tick();
     Channel far(1000);
     const std::string goodbye =
-        far.pack(FrameKind::kGoodbye, here.peers->session(), PayloadWriter().number(uint64_t{0}).take());
+        far.pack(FrameKind::kGoodbye, here.peers->session(), PayloadWriter().number(uint32_t{1}).number(uint64_t{0}).number(uint64_t{0}).take());
     for (std::string_view rest = goodbye; !rest.empty();) {
         const std::string_view piece = rest.substr(0, here.peers->wanted(7));
         rest.remove_prefix(piece.size());
@@ -393,6 +409,7 @@ SUBJECT(membership_strangers) {
         cmocka_unit_test(go_of_another_session_starts_nobody),
         cmocka_unit_test(a_hello_counts_only_where_it_is_meant_to_go),
         cmocka_unit_test(a_data_connection_is_made_by_either_side_and_counts_once),
+        cmocka_unit_test(a_data_connection_comes_in_by_the_key_alone),
         cmocka_unit_test(who_has_left_makes_no_data_connection),
         cmocka_unit_test(a_data_connection_that_cannot_be_made_fails_the_job),
         cmocka_unit_test(what_cannot_be_sent_as_a_datagram_is_lost_and_no_more),

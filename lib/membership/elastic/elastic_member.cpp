@@ -13,7 +13,7 @@ namespace mdist {
 namespace {
 
 constexpr std::size_t kMostFromElasticStore = 1024 * 1024; // an entry of a generation takes some 40 to 70 bytes
-constexpr uint64_t kOutagesOfStore = 4;                    // see Forming::watch
+constexpr uint64_t kOutagesOfStore = 4;                    // see Mesh::accept
 
 } // namespace
 
@@ -254,7 +254,9 @@ void ElasticMember::generation_came(const std::string &payload) {
     next_ = std::move(*next);
     options_.rank = *rank;
     options_.size = static_cast<uint32_t>(next_.members.size());
-    mesh_ = std::make_unique<Mesh>(world_, options_, next_);
+    Formed session{next_.session, next_.pulse, {}, {}};
+    for (const Generation::Member &member : next_.members) session.roster.push_back(member.listens);
+    mesh_ = std::make_unique<Mesh>(world_, options_, std::move(session));
     stuck_ns_ = world_.now_ns() + options_.heartbeat_timeout_ns;
     wait_anew();
     lobby_.answer_as(text("worker ", *rank), *rank);

@@ -20,7 +20,7 @@
 #include "membership/data_sockets.h"
 #include "membership/dialer.h"
 #include "membership/elastic/generation.h"
-#include "membership/elastic/mesh.h"
+#include "membership/mesh.h"
 #include "membership/peers.h"
 
 namespace mdist {

@@ -1,28 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "membership/elastic/mesh.h"
+#include "membership/mesh.h"
 
 #include <algorithm>
 
 #include "membership/credentials.h"
 #include "membership/dial_waves.h"
+#include "membership/neighbors.h"
 #include "util/text.h"
 
 namespace mdist {
 namespace {
 
-constexpr std::size_t kMostFromMeshed = kMostBlobBytes + 64;
-constexpr std::size_t kMostEarlyFrames = 16; // of a peer that got GO before this worker did
-constexpr uint64_t kOutagesOfMesh = 4;       // see Forming::watch
+/// How many frames to keep of one peer that got GO before this worker did. The limit is per peer, since all peers may
+/// get GO earlier: one limit for all would make the last of many workers break off. Until a peer hears from this
+/// worker, it can say little but heartbeats, and only its last heartbeat is kept.
+constexpr std::size_t kMostEarly = 16;
+constexpr uint64_t kOutages = 4; // TCP may take this many heartbeat timeouts to come back after an outage
+
+/// The longest frame is a table of all workers' blobs.
+std::size_t most_from_peer(uint32_t size) {
+    return (kMostBlobBytes + 64) * std::size_t{size};
+}
 
 } // namespace
 
-Mesh::Mesh(World &world, const MembershipOptions &options, const Generation &generation)
-    : world_(world), options_(options), key_(peer_key(options, generation.session)) {
-    formed_.session = generation.session;
-    formed_.pulse = generation.pulse;
-    for (const Generation::Member &member : generation.members) formed_.roster.push_back(member.listens);
-    formed_.peers.resize(generation.members.size());
-    for (uint32_t rank = 0; rank < options_.rank; ++rank) dial(rank);
+Mesh::Mesh(World &world, const MembershipOptions &options, Formed session)
+    : world_(world),
+      options_(options),
+      neighbors_(neighbors_of(options.rank, options.size)),
+      key_(peer_key(options, session.session)),
+      formed_(std::move(session)) {
+    for (const uint32_t rank : neighbors_)
+        if (rank < options_.rank) dial(rank);
 }
 
 void Mesh::dial(uint32_t rank) {
@@ -32,7 +41,7 @@ void Mesh::dial(uint32_t rank) {
     dial.hello = hello_of(options_, Role::kControl, rank);
     dial.session = formed_.session;
     dial.key = key_;
-    dial.most_payload = kMostFromMeshed;
+    dial.most_payload = most_from_peer(options_.size);
     dialers_.emplace(rank, Dialer(world_, std::move(dial)));
 }
 
@@ -43,8 +52,8 @@ Dialer *Mesh::dialer_of(ConnectionId connection) {
 }
 
 std::optional<uint32_t> Mesh::peer_of(ConnectionId connection) const {
-    for (uint32_t rank = 0; rank < formed_.peers.size(); ++rank)
-        if (formed_.peers[rank].connection == connection) return rank;
+    for (const auto &[rank, peer] : formed_.peers)
+        if (peer.connection == connection) return rank;
     return std::nullopt;
 }
 
@@ -57,7 +66,7 @@ std::size_t Mesh::wanted(ConnectionId connection) const {
     if (const Dialer *dialer = const_cast<Mesh *>(this)->dialer_of(connection))
         return dialer->channel().reader.wanted();
     const auto rank = peer_of(connection);
-    return rank ? formed_.peers[*rank].channel->reader.wanted() : 0;
+    return rank ? formed_.peers.at(*rank).channel->reader.wanted() : 0;
 }
 
 void Mesh::connected(ConnectionId connection) {
@@ -91,30 +100,32 @@ void Mesh::heard_dialed(uint32_t rank, const ControlFrame &frame) {
 
 void Mesh::arrived(Guest guest) {
     const uint32_t rank = guest.hello.rank;
-    if (formed_.peers[rank].connection != 0) world_.close(formed_.peers[rank].connection); // it ended there, not here
-    guest.channel.reader.set_most_payload(kMostFromMeshed);
+    if (!std::binary_search(neighbors_.begin(), neighbors_.end(), rank)) return world_.close(guest.connection);
+    if (const auto old = formed_.peers.find(rank); old != formed_.peers.end())
+        world_.close(old->second.connection); // it ended there, not here
+    guest.channel.reader.set_most_payload(most_from_peer(options_.size));
     world_.send(guest.connection, guest.channel.pack(FrameKind::kWelcome, formed_.session, {}));
     accept(rank, guest.connection, std::move(guest.channel));
 }
 
 void Mesh::accept(uint32_t rank, ConnectionId connection, Channel channel) {
-    Peer peer;
-    peer.connection = connection;
-    peer.channel = std::move(channel);
-    formed_.peers[rank] = std::move(peer);
-    world_.watch(connection, kOutagesOfMesh * std::min(options_.heartbeat_timeout_ns, UINT64_MAX / kOutagesOfMesh));
+    formed_.peers[rank] = Peer{connection, std::move(channel)};
+    // Limits how long the kernel tries to send. After an outage that the job survives, TCP may send again only after as
+    // long again as the outage lasted, so the limit is generous. Heartbeats notice a silent worker sooner. This limit is
+    // for a single connection that does not come back.
+    world_.watch(connection, kOutages * std::min(options_.heartbeat_timeout_ns, UINT64_MAX / kOutages));
 }
 
 /// Keeps what a peer says before this worker is told GO, but of its heartbeats only the last.
 void Mesh::receive_peer(uint32_t rank, std::string_view bytes) {
-    Peer &peer = formed_.peers[rank];
+    Peer &peer = formed_.peers.at(rank);
     peer.channel->reader.feed(bytes);
     bool broken = false;
     if (auto frame = peer.channel->reader.next()) {
         if (frame->kind == FrameKind::kHeartbeat)
             std::erase_if(peer.early, [](const ControlFrame &old) { return old.kind == FrameKind::kHeartbeat; });
         peer.early.push_back(std::move(*frame));
-        broken = peer.early.size() > kMostEarlyFrames;
+        broken = peer.early.size() > kMostEarly;
     } else {
         broken = peer.channel->reader.fault() != FrameReader::Fault::kNone;
     }
@@ -131,7 +142,7 @@ void Mesh::closed(ConnectionId connection, int error) {
 }
 
 void Mesh::lose(uint32_t rank) {
-    formed_.peers[rank] = Peer();
+    formed_.peers.erase(rank);
     if (rank < options_.rank) dial(rank);
 }
 
@@ -145,8 +156,8 @@ uint64_t Mesh::next_tick_ns() const {
 
 std::vector<uint32_t> Mesh::missing() const {
     std::vector<uint32_t> ranks;
-    for (uint32_t rank = 0; rank < formed_.peers.size(); ++rank)
-        if (rank != options_.rank && formed_.peers[rank].connection == 0) ranks.push_back(rank);
+    for (const uint32_t rank : neighbors_)
+        if (formed_.peers.count(rank) == 0) ranks.push_back(rank);
     return ranks;
 }
 
@@ -157,7 +168,8 @@ std::optional<uint32_t> Mesh::unconnected() const {
 
 std::string Mesh::obstacle(uint32_t rank) const {
     const auto dialer = dialers_.find(rank);
-    if (dialer == dialers_.end()) return "it has not connected to this worker";
+    if (dialer == dialers_.end())
+        return text("it has not connected to this worker at ", text_of(formed_.roster[options_.rank]));
     const std::string &problem = dialer->second.problem();
     return problem.empty() ? "it has not answered yet" : problem;
 }
@@ -165,9 +177,8 @@ std::string Mesh::obstacle(uint32_t rank) const {
 void Mesh::give_up() {
     for (auto &[rank, dialer] : dialers_) dialer.give_up();
     dialers_.clear();
-    for (const Peer &peer : formed_.peers)
-        if (peer.connection != 0) world_.close(peer.connection);
-    formed_ = Formed();
+    for (const auto &[rank, peer] : formed_.peers) world_.close(peer.connection);
+    formed_.peers.clear();
 }
 
 } // namespace mdist

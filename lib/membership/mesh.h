@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mesh: connects a worker with all others of its generation. The higher rank connects to the lower. A connection that
-// ends is made again. Pure state; one thread at a time.
+// Mesh: connects a worker with its neighbors in a session (neighbors.h). The higher rank connects to the lower. A
+// connection that ends is made again. Pure state; one thread at a time.
 #pragma once
 
 #include <map>
@@ -9,17 +9,30 @@
 #include <vector>
 
 #include "membership/dialer.h"
-#include "membership/elastic/generation.h"
-#include "membership/forming.h"
 #include "membership/lobby.h"
 #include "membership/options.h"
 
 namespace mdist {
 
+/// The control connection with a neighbor.
+struct Peer {
+    ConnectionId connection = 0;
+    std::optional<Channel> channel = {};
+    std::vector<ControlFrame> early = {}; // what it said before this worker was told GO
+};
+
+/// A session and its connections.
+struct Formed {
+    SessionId session = {};
+    Digest pulse = {};              // names the session in datagrams if there is no secret
+    std::vector<Endpoint> roster;   // by rank
+    std::map<uint32_t, Peer> peers; // by rank: the neighbors that are connected
+};
+
 class Mesh {
   public:
-    /// `options`: with this worker's rank in the generation and its size; must outlive the mesh.
-    Mesh(World &world, const MembershipOptions &options, const Generation &generation);
+    /// `options`: with this worker's rank in the session and its size; must outlive the mesh. `session`: without peers.
+    Mesh(World &world, const MembershipOptions &options, Formed session);
 
     bool has(ConnectionId connection) const;
     std::size_t wanted(ConnectionId connection) const;
@@ -31,12 +44,13 @@ class Mesh {
     void tick();
     uint64_t next_tick_ns() const;
 
-    bool complete() const { return !unconnected(); }
-    /// The ranks without a connection to this worker.
+    bool complete() const { return formed_.peers.size() == neighbors_.size(); }
+    /// The neighbors without a connection to this worker.
     std::vector<uint32_t> missing() const;
     /// The lowest of them, if any, and why there is no connection.
     std::optional<uint32_t> unconnected() const;
     std::string obstacle(uint32_t rank) const;
+    const SessionId &session() const { return formed_.session; }
     const std::vector<Endpoint> &roster() const { return formed_.roster; }
     /// Hands over the connections. Only once complete.
     Formed take() { return std::move(formed_); }
@@ -54,6 +68,7 @@ class Mesh {
 
     World &world_;
     const MembershipOptions &options_;
+    const std::vector<uint32_t> neighbors_;
     std::string key_;
     std::map<uint32_t, Dialer> dialers_; // to lower ranks, until they are peers
     Formed formed_;
