@@ -62,6 +62,7 @@ void DataSockets::received(ConnectionId connection, std::string_view bytes) {
         }
         const Place made = place;
         dialers_.erase(made);
+        made_.insert(made);
         return keep(made, connection);
     }
 }
@@ -82,7 +83,8 @@ void DataSockets::let_in(Guest guest) {
     if (!body.complete() || !same_digest(shown, *peers_.key())) return world_.close(guest.connection);
     const Place place(guest.hello.number, guest.hello.rank);
     const auto own = dialers_.find(place);
-    const bool own_counts = place.second < options_.rank && own != dialers_.end() && own->second.may_be_in();
+    const bool own_counts = made_.count(place) != 0 ||
+                            (place.second < options_.rank && own != dialers_.end() && own->second.may_be_in());
     if (own_counts || ready_.size() >= kMostReady) return world_.close(guest.connection);
     drop_dialer(place);
     world_.send(guest.connection, guest.channel.pack(FrameKind::kWelcome, peers_.session(), {}));
@@ -137,6 +139,7 @@ int DataSockets::take(const Place &place) {
 
 void DataSockets::forget(uint32_t link) {
     const auto is_of_link = [link](const auto &each) { return each.first.first == link; };
+    std::erase_if(made_, [link](const Place &place) { return place.first == link; });
     std::erase_if(asked_, is_of_link);
     for (auto &[place, dialer] : dialers_)
         if (place.first == link) dialer.give_up();

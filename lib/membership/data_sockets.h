@@ -75,6 +75,7 @@ class DataSockets {
     std::map<Place, Asked> asked_; // and not connected
     std::map<Place, Dialer> dialers_;
     std::vector<Guest> early_; // that came before the key
+    std::set<Place> made_;     // by this worker. An attempt of the other side may still arrive, that it has given up
     std::map<Place, int> ready_;
     std::set<uint32_t> news_;
 };

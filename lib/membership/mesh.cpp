@@ -11,9 +11,8 @@
 namespace mdist {
 namespace {
 
-/// How many frames to keep of one peer that got GO before this worker did. The limit is per peer, since all peers may
-/// get GO earlier: one limit for all would make the last of many workers break off. Until a peer hears from this
-/// worker, it can say little but heartbeats, and only its last heartbeat is kept.
+/// How many frames of each worker a peer may pass on that got GO before this worker did. Until they hear from this
+/// worker, they can say little but heartbeats, which are not passed on, and of which only the last is kept.
 constexpr std::size_t kMostEarly = 16;
 constexpr uint64_t kOutages = 4; // TCP may take this many heartbeat timeouts to come back after an outage
 
@@ -125,7 +124,7 @@ void Mesh::receive_peer(uint32_t rank, std::string_view bytes) {
         if (frame->kind == FrameKind::kHeartbeat)
             std::erase_if(peer.early, [](const ControlFrame &old) { return old.kind == FrameKind::kHeartbeat; });
         peer.early.push_back(std::move(*frame));
-        broken = peer.early.size() > kMostEarly;
+        broken = peer.early.size() > kMostEarly * options_.size;
     } else {
         broken = peer.channel->reader.fault() != FrameReader::Fault::kNone;
     }
@@ -138,7 +137,13 @@ void Mesh::closed(ConnectionId connection, int error) {
     if (Dialer *dialer = dialer_of(connection))
         dialer->closed(error);
     else if (const auto rank = peer_of(connection))
-        lose(*rank);
+        ended(*rank);
+}
+
+/// A peer that has said something was told GO. So all were connected then, and it may have left since.
+void Mesh::ended(uint32_t rank) {
+    Peer &peer = formed_.peers.at(rank);
+    peer.early.empty() ? lose(rank) : void(peer.connection = 0);
 }
 
 void Mesh::lose(uint32_t rank) {
@@ -177,7 +182,8 @@ std::string Mesh::obstacle(uint32_t rank) const {
 void Mesh::give_up() {
     for (auto &[rank, dialer] : dialers_) dialer.give_up();
     dialers_.clear();
-    for (const auto &[rank, peer] : formed_.peers) world_.close(peer.connection);
+    for (const auto &[rank, peer] : formed_.peers)
+        if (peer.connection != 0) world_.close(peer.connection);
     formed_.peers.clear();
 }
 

@@ -16,7 +16,7 @@ namespace mdist {
 
 /// The control connection with a neighbor.
 struct Peer {
-    ConnectionId connection = 0;
+    ConnectionId connection = 0; // 0: has ended since the peer was told GO
     std::optional<Channel> channel = {};
     std::vector<ControlFrame> early = {}; // what it said before this worker was told GO
 };
@@ -64,6 +64,7 @@ class Mesh {
     void heard_dialed(uint32_t rank, const ControlFrame &frame);
     void receive_peer(uint32_t rank, std::string_view bytes);
     void accept(uint32_t rank, ConnectionId connection, Channel channel);
+    void ended(uint32_t rank);
     void lose(uint32_t rank);
 
     World &world_;

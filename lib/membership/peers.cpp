@@ -33,11 +33,13 @@ Peers::Peers(World &world, const MembershipOptions &options, Formed formed)
       next_heartbeat_ns_(world.now_ns()),
       next_tick_ns_(next_heartbeat_ns_) {
     for (auto &[rank, peer] : formed.peers) {
-        by_connection_[peer.connection] = rank;
+        if (peer.connection != 0) by_connection_[peer.connection] = rank;
         neighbors_.emplace(rank, Neighbor{std::move(peer), next_heartbeat_ns_});
     }
     for (auto &[rank, neighbor] : neighbors_)
         for (const ControlFrame &frame : std::exchange(neighbor.peer.early, {})) heard(rank, frame);
+    for (const auto &[rank, neighbor] : neighbors_)
+        if (neighbor.peer.connection == 0) end_of_connection(rank, 0);
     if (options_.rank != 0) return;
     world_.random(key_.emplace().data(), sizeof(Digest));
     say(FrameKind::kKey, PayloadWriter().bytes(*key_).take());
@@ -64,6 +66,10 @@ void Peers::closed(ConnectionId connection, int error) {
     const uint32_t rank = by_connection_.at(connection);
     by_connection_.erase(connection);
     neighbors_.at(rank).peer.connection = 0;
+    end_of_connection(rank, error);
+}
+
+void Peers::end_of_connection(uint32_t rank, int error) {
     if (left(rank) || failure_) return;
     const char *const how = error == 0 ? "its connection has ended" : std::strerror(error);
     const auto why = [&] { return lost(rank, text(name(rank), " is lost: ", how)); };

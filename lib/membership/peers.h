@@ -109,6 +109,7 @@ class Peers {
     void heard_blob(uint32_t from, const std::string &payload);
     void heard_table(uint32_t from, const std::string &payload);
     void complete(uint64_t number);
+    void end_of_connection(uint32_t rank, int error);
     void broke_protocol(uint32_t rank);
     void send(uint32_t rank, FrameKind kind, const std::string &payload);
     void send_to(const std::vector<uint32_t> &ranks, FrameKind kind, const std::string &payload);

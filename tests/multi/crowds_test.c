@@ -44,35 +44,45 @@ static void use_every_collective(void) {
     mdist_strategy_destroy(strategy);
 }
 
-static void run_crowd(uint32_t workers, const char *link) {
+/// Some leave before others know that the job has formed.
+static void join_and_leave(void) {
+    mdist_strategy_destroy(join());
+}
+
+static void run_crowd(const char *scenario, uint32_t workers, const char *link) {
     char implementation[64];
     snprintf(implementation, sizeof implementation, "MDIST_COMMUNICATION_IMPLEMENTATION=%s", link);
     const char *const environment[] = {implementation, NULL};
-    assert_int_equal(run_workers(&(Workers){"use_every_collective", workers, "cpu*1", environment, 0, 0, NULL, NULL}),
-                     0);
+    assert_int_equal(run_workers(&(Workers){scenario, workers, "cpu*1", environment, 0, 0, NULL, NULL}), 0);
 }
 
 static void test_a_crowd_that_shares_memory(void **state) {
     (void)state;
     // The thread sanitizer leaves no room for the reservations of so many workers. There the library chooses the link.
-    run_crowd(MDIST_TEST_SANITIZED ? SANITIZED : is_long() ? MOST : MOST / 2, MDIST_TEST_SANITIZED ? "auto" : "shm");
+    run_crowd("use_every_collective", MDIST_TEST_SANITIZED ? SANITIZED : is_long() ? MOST : MOST / 2, MDIST_TEST_SANITIZED ? "auto" : "shm");
 }
 
 static void test_a_crowd_on_sockets(void **state) {
     (void)state;
-    if (!is_long()) skip();
-    run_crowd(MDIST_TEST_SANITIZED ? SANITIZED : MOST / 2, "tcp");
+    run_crowd("use_every_collective", MDIST_TEST_SANITIZED ? SANITIZED : is_long() ? MOST : MOST / 2, "tcp");
+}
+
+static void test_a_crowd_that_leaves_at_once(void **state) {
+    (void)state;
+    for (uint32_t workers = 2; workers <= 64; workers *= 2) run_crowd("join_and_leave", workers, "tcp");
 }
 
 static int test_all(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_crowd_that_shares_memory),
         cmocka_unit_test(test_a_crowd_on_sockets),
+        cmocka_unit_test(test_a_crowd_that_leaves_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 int main(int argument_count, char **arguments) {
-    static const NamedScenario scenarios[] = {{"use_every_collective", use_every_collective}};
-    return multi_main(argument_count, arguments, scenarios, 1, test_all);
+    static const NamedScenario scenarios[] = {{"use_every_collective", use_every_collective},
+                                              {"join_and_leave", join_and_leave}};
+    return multi_main(argument_count, arguments, scenarios, 2, test_all);
 }
