@@ -26,7 +26,6 @@
 namespace mdist {
 namespace {
 
-constexpr uint64_t kUnknownNameNs = 30'000'000'000;
 constexpr auto kBetweenQuestions = std::chrono::milliseconds(500);
 
 /// A name to resolve. The waiting thread and the asking thread share it, and the last of them frees it.
@@ -90,14 +89,9 @@ void check_memory(int result) {
     if (result == EAI_MEMORY || (result == EAI_SYSTEM && errno == ENOMEM)) throw std::bad_alloc();
 }
 
-[[noreturn]] void unresolved(const std::string &host, const std::string &why) {
-    throw Failure(MDIST_ERR_NOT_FOUND, text("the host name ", in_quotes(host), " cannot be resolved: ", why))
-        .reason("name_resolution");
-}
-
-bool may_come_true(int result, uint64_t asked_for_ns) {
-    if (result == EAI_AGAIN) return true;
-    return (result == EAI_NONAME || result == EAI_NODATA) && asked_for_ns < kUnknownNameNs;
+/// Whether the answer may be another one later. A name may appear late, such as that of a pod.
+bool may_change(int result) {
+    return result == EAI_AGAIN || result == EAI_NONAME || result == EAI_NODATA;
 }
 
 } // namespace
@@ -152,23 +146,29 @@ std::vector<Endpoint> resolve(const Endpoint &named, uint64_t timeout_ns) {
     const uint64_t begun = clock.now_ns();
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
     LongWait long_wait(begun);
+    std::string why = "the name service has not answered";
     const auto describe = [&]() -> WaitText {
-        return {"this worker", "mdist_strategy_create", text("an address of the host ", in_quotes(named.host))};
+        return {"this worker", "mdist_strategy_create",
+                text("an address of the host ", in_quotes(named.host), ", and asks again: ", why)};
+    };
+    const auto unresolved = [&] {
+        return Failure(MDIST_ERR_NOT_FOUND, text("the host name ", in_quotes(named.host), " cannot be resolved: ", why,
+                                                 "; tried for ", waited_text(clock.now_ns() - begun)))
+            .reason("name_resolution");
     };
     for (;;) {
         const auto question = start_asking(named.host);
         std::unique_lock<std::mutex> hold(question->lock);
-        if (!answered(*question, hold, deadline, long_wait, describe))
-            unresolved(named.host, "the name service does not answer in time");
+        if (!answered(*question, hold, deadline, long_wait, describe)) throw unresolved();
         check_memory(question->result);
         if (question->result == 0) {
             auto found = question->found;
             for (Endpoint &endpoint : found) endpoint.port = named.port;
             return found;
         }
+        why = gai_strerror(question->result);
         const auto again = std::chrono::steady_clock::now() + kBetweenQuestions;
-        if (again >= deadline || !may_come_true(question->result, clock.now_ns() - begun))
-            unresolved(named.host, gai_strerror(question->result));
+        if (again >= deadline || !may_change(question->result)) throw unresolved();
         question->answered.wait_until(hold, again, [] { return false; });
         long_wait.look(describe);
     }

@@ -22,8 +22,8 @@ struct SocketAddress {
 /// Splits "10.0.0.1:4400", "node-1:4400" or "[::1]:4400" into host and port. Throws CONFIG (`bad_address`).
 Endpoint split_address(const std::string &address);
 /// Returns the numeric addresses of a host. getaddrinfo may hang for longer than the timeout. So it runs on a thread of
-/// its own, which is left behind at the timeout. It asks again after EAI_AGAIN, and for up to 30 s after an unknown
-/// name. Throws NOT_FOUND (`name_resolution`).
+/// its own, which is left behind at the timeout. It asks again after EAI_AGAIN and after an unknown name, which may
+/// appear late. Throws NOT_FOUND (`name_resolution`).
 std::vector<Endpoint> resolve(const Endpoint &named, uint64_t timeout_ns);
 
 /// Converts a numeric endpoint. Throws INTERNAL if it is not numeric.

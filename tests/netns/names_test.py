@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Name services that do not answer, or answer late, while a job forms. Usage: names_test.py MULTI_FAILURES, in hosts.sh"""
+"""Name services that do not answer, answer late, or learn a name late, while a job forms. Usage: names_test.py MULTI_FAILURES, in hosts.sh"""
 import os
 import pathlib
 import socket
@@ -27,11 +27,17 @@ def answer(question):
     return header + question[12:12 + len(HOST) + 4] + (record if wanted else b"")
 
 
-class NameService:
-    """Listens, and answers all questions except the first few."""
+def denial(question):
+    """Returns the answer that there is no such name."""
+    return question[:2] + b"\x81\x83" + b"\x00\x01" + bytes(6) + question[12:12 + question[12:].index(b"\x00") + 5]
 
-    def __init__(self, silent_for):
+
+class NameService:
+    """Listens, and answers all questions except the first few. It may know no name at first."""
+
+    def __init__(self, silent_for=0, knows=True):
         self.silent_for = silent_for
+        self.knows = knows
         self.asked = 0
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(("10.78.0.254", 53))
@@ -45,7 +51,7 @@ class NameService:
                 return
             self.asked += 1
             if self.asked > self.silent_for:
-                self.socket.sendto(answer(question), who)
+                self.socket.sendto(answer(question) if self.knows else denial(question), who)
 
     def __enter__(self):
         return self
@@ -75,9 +81,9 @@ class Names(unittest.TestCase):
         replace("/etc/resolv.conf", "nameserver 10.78.0.254\noptions timeout:1 attempts:1\n", cls.folder.name)
         replace("/etc/nsswitch.conf", "hosts: files dns\n", cls.folder.name)
 
-    def worker(self, rank, scenario, join_timeout, store="chief-host.example:7000"):
+    def worker(self, rank, scenario, join_timeout, store="chief-host.example:7000", **variables):
         return start(PROGRAM, "--worker", scenario, host=rank + 1, errors=subprocess.PIPE, MDIST_RANK=str(rank), MDIST_SIZE="2",
-                     MDIST_STORE=store, MDIST_DEVICES="cpu*1", MDIST_COMMUNICATION_JOIN_TIMEOUT=join_timeout, TEST_VICTIM="0")
+                     MDIST_STORE=store, MDIST_DEVICES="cpu*1", MDIST_COMMUNICATION_JOIN_TIMEOUT=join_timeout, TEST_VICTIM="0", **variables)
 
     def await_all(self, *workers):
         for worker in workers:
@@ -99,6 +105,16 @@ class Names(unittest.TestCase):
         with NameService(silent_for=4) as service:
             self.await_all(self.worker(0, "all_is_well", "90s", "10.78.0.1:7000"), self.worker(1, "all_is_well", "90s"))
             self.assertGreater(service.asked, 4)
+
+    def test_a_name_that_appears_late_holds_nothing_up(self):
+        with NameService(knows=False) as service:
+            chief = self.worker(0, "all_is_well", "90s", "10.78.0.1:7000")
+            other = self.worker(1, "all_is_well", "90s", MDIST_LOG_WAIT_AFTER="300ms")
+            told = next((line for line in other.stderr if "this worker has waited" in line), "")
+            service.knows = True
+            self.await_all(chief, other)
+            self.assertIn('an address of the host "chief-host.example", and asks again: ', told)
+            self.assertRegex(told, r"(Name or service not known|No address associated with hostname)\n")
 
 
 if __name__ == "__main__":
