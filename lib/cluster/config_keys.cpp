@@ -46,6 +46,7 @@ constexpr ConfigKey kTable[] = {
     {"communication.join_timeout", kDuration, "300s", "", 0, "How long the start may wait for all workers."},
     {"communication.heartbeat_timeout", kDuration, "10s", "", 0,
      "How long a worker may be silent before it counts as lost."},
+    {"communication.ports", kPorts, "", "", 0, "Ports of which this worker takes one to listen at; any, if not set."},
     {"communication.bytes_per_pack", kBytes, "0", "", 0,
      "Size past which a reduction of many tensors begins another pack; 0: never."},
     {"communication.num_packs", kCount, "1", "", 0,
@@ -163,6 +164,8 @@ const char *ConfigKey::kind() const {
             return "devices";
         case KeyType::kAddresses:
             return most == 1 ? "address" : "addresses";
+        case KeyType::kPorts:
+            return "ports";
         case KeyType::kText:
             break;
     }
@@ -202,6 +205,9 @@ std::string checked_value(const ConfigKey &key, std::string_view value) {
             break;
         case KeyType::kCount:
             named(key, [&] { parse_count(word); });
+            break;
+        case KeyType::kPorts:
+            named(key, [&] { parse_ports(word); });
             break;
         case KeyType::kDevices:
             return checked_devices(word);

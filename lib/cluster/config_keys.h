@@ -18,6 +18,7 @@ enum class KeyType {
     kText,      // any text that is not empty
     kDevices,   // "gpu:0,gpu:1"
     kAddresses, // "10.0.0.1:4400,10.0.0.2:4400"
+    kPorts,     // "5000-5100", "5000"
 };
 
 struct ConfigKey {

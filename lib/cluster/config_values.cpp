@@ -114,6 +114,21 @@ std::uint64_t parse_count(std::string_view value) {
     return count;
 }
 
+std::pair<std::uint16_t, std::uint16_t> parse_ports(std::string_view value) {
+    std::string_view rest = value;
+    std::uint64_t first = 0, last = 0;
+    bool valid = number_of(take_digits(rest), &first);
+    last = first;
+    if (rest.starts_with('-')) {
+        rest.remove_prefix(1);
+        valid = number_of(take_digits(rest), &last) && valid;
+    }
+    if (!valid || !rest.empty() || first == 0 || last < first || last > 65535)
+        throw bad_value(
+            text(in_quotes(value), " names no ports; write one or a range, from 1 to 65535, as in 5000-5100"));
+    return {static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(last)};
+}
+
 void check_address(std::string_view value) {
     auto colon = value.rfind(':');
     std::string_view port = colon == std::string_view::npos ? "" : value.substr(colon + 1);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace mdist {
 
@@ -25,6 +26,9 @@ std::uint64_t parse_bytes(std::string_view value);
 
 /// Digits only, at most 2^31 - 1.
 std::uint64_t parse_count(std::string_view value);
+
+/// "5000-5100", "5000": the first and the last, from 1.
+std::pair<std::uint16_t, std::uint16_t> parse_ports(std::string_view value);
 
 /// "host:port" or "[IPv6 address]:port".
 void check_address(std::string_view value);

@@ -35,6 +35,7 @@ class FixedThread final : public MemberThread {
             at = {store_->endpoint()};
         else
             at = resolve(split_address(options.store), options.join_timeout_ns);
+        reactor_.set_listen_at(options.listen_at);
         member_ = std::make_unique<Member>(reactor_, options, std::move(at), deadline_ns);
         reactor_.start(*member_, "mdist-member");
     }

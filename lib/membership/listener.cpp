@@ -53,10 +53,16 @@ bool out_of_descriptors(int error) {
 
 Endpoint Listener::listen_at(const Endpoint &at) {
     Descriptor fresh = listening_socket(at);
-    if (descriptor_.get() >= 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor_.get(), nullptr);
+    close();
     descriptor_ = std::move(fresh);
     if (!watch()) checked(-1, "watch a descriptor");
     return local_endpoint(descriptor_.get());
+}
+
+void Listener::close() noexcept {
+    if (descriptor_.get() >= 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor_.get(), nullptr);
+    descriptor_ = Descriptor();
+    resumes_at_ns_ = UINT64_MAX;
 }
 
 /// Returns false, with errno, if the kernel has no room to watch it.

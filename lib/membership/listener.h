@@ -19,6 +19,8 @@ class Listener {
     /// Listens there, and no longer at the address before. Returns the true endpoint. Throws RESOURCE
     /// (`address_in_use`), CONFIG (`address_not_local`).
     Endpoint listen_at(const Endpoint &at);
+    /// Listens no longer, so that the port is free.
+    void close() noexcept;
     /// Accepts the next connection and sets `host` to where it comes from. Returns none if nobody is waiting, or if a
     /// pause begins.
     Descriptor accept(uint64_t now_ns, std::string &host);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "membership/endpoint.h"
+#include "membership/listen_at.h"
 
 namespace mdist {
 
@@ -35,6 +36,7 @@ struct MembershipOptions {
     std::vector<std::string> names; // for messages, by rank: "worker 1 (10.0.0.2:4400)"; may be empty
     uint64_t join_timeout_ns = 0;
     uint64_t heartbeat_timeout_ns = 0;
+    ListenAt listen_at;
 };
 
 /// Returns "worker 1 (10.0.0.2:4400, pid 77)". Takes the address from the names, else from the roster. Without a roster

@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t kWakenerId = 1, kListenerId = 2, kDatagramsId = 3; // ids of connections start at 4
 
 constexpr int kMostAccepted = 64; // in a row, before the connections get their turn
-constexpr int kMostPorts = 16;    // tried to find one that is free for both TCP and UDP
+constexpr int kMostPorts = 16;    // taken to find one that is free for both TCP and UDP
 
 } // namespace
 
@@ -73,12 +73,21 @@ Endpoint Reactor::listen_at(const Endpoint &at) {
 
 Endpoint Reactor::listen(ConnectionId like) {
     Endpoint at = connections_.near_end(like);
-    at.port = 0;
+    listener_.close(); // a port of its own is free again
     Endpoint bound;
-    for (int tried = 0; !bound.takes_datagrams && tried < kMostPorts; ++tried) {
-        bound = listen_at(at);
+    int taken = 0;
+    for (uint32_t n = 0; !bound.takes_datagrams && taken < kMostPorts && n < listen_at_.port_count(); ++n) {
+        at.port = listen_at_.port(n);
+        try {
+            bound = listen_at(at);
+        } catch (const Failure &failure) {
+            if (listen_at_.any_port() || failure.native() != EADDRINUSE) throw;
+            continue;
+        }
+        ++taken;
         bound.takes_datagrams = datagrams_.open_at(bound);
     }
+    if (taken == 0) throw no_free_port(listen_at_, at);
     if (!bound.takes_datagrams && !std::exchange(told_of_no_datagrams_, true))
         log_warn("cannot receive datagrams at ", text_of(bound),
                  ", so other hosts may lose this worker in an outage that lasts longer than 0.4 of heartbeat_timeout");

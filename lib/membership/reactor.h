@@ -16,6 +16,7 @@
 #include "membership/connections.h"
 #include "membership/datagrams.h"
 #include "membership/descriptors.h"
+#include "membership/listen_at.h"
 #include "membership/listener.h"
 #include "membership/wakener.h"
 #include "membership/world.h"
@@ -34,6 +35,8 @@ class Reactor final : public World {
 
     /// Serves `machine` from now on, on a thread with that name. Call it once.
     void start(Machine &machine, const char *thread_name);
+    /// How listen() chooses. Call it before start().
+    void set_listen_at(const ListenAt &settings) { listen_at_ = settings; }
     /// Binds the address and accepts connections. Returns the true endpoint. Throws RESOURCE (`address_in_use`), CONFIG
     /// (`address_not_local`).
     Endpoint listen_at(const Endpoint &at);
@@ -68,6 +71,7 @@ class Reactor final : public World {
     LateLog log_; // takes the thread's log lines, so that a stopped terminal does not stop its heartbeats
     std::mutex lock_;
     Machine *machine_ = nullptr;
+    ListenAt listen_at_;
     const Descriptor epoll_;
     const Wakener wakener_;
     Listener listener_;

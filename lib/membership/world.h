@@ -42,8 +42,9 @@ class World {
     virtual uint64_t now_ns() const = 0;
     virtual void random(void *bytes, std::size_t count) = 0;
     virtual ConnectionId connect(const Endpoint &to) = 0;
-    /// Accepts connections on the local address of `like`, at a free port, and no longer at the port before. Takes
-    /// datagrams there too, if the system permits. Returns the endpoint. Throws RESOURCE.
+    /// Accepts connections at a free port, and no longer at the port before: on the local address of `like`, unless
+    /// the world is configured otherwise. Takes datagrams there too, if the system permits. Returns the endpoint that
+    /// the others connect to. Throws RESOURCE, CONFIG.
     virtual Endpoint listen(ConnectionId like) = 0;
     /// A datagram may arrive once, late, or never.
     virtual void send_datagram(const Endpoint &to, std::string_view bytes) = 0;

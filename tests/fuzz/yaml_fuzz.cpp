@@ -39,6 +39,7 @@ void read_every_key(const Config &config) {
                 break;
             case KeyType::kAddresses:
             case KeyType::kChoice:
+            case KeyType::kPorts:
             case KeyType::kText:
                 config.list(key.name);
                 break;

@@ -6,6 +6,7 @@
 
 #include "membership/data_sockets.h"
 #include "membership/forming.h"
+#include "membership/reactor.h"
 #include "membership/secret.h"
 #include "membership/store_service.h"
 #include "util/failure.h"
@@ -452,6 +453,52 @@ void a_taken_port_and_a_foreign_address_are_told_at_once(void **) {
     assert_true(contains(unknown, "; tried for "));
 }
 
+uint16_t free_port() {
+    Reactor other([] {});
+    return other.listen_at({"127.0.0.1", 0}).port;
+}
+
+void a_worker_takes_the_first_free_one_of_its_ports(void **) {
+    const std::string store = new_store();
+    WorkerTeam team;
+    const auto with_port = [&](uint32_t me, uint16_t port) {
+        MembershipOptions options = chief_serves(me, 2, store);
+        options.listen_at = {port, port};
+        return options;
+    };
+    const uint16_t port = free_port();
+    team.start(0, [&](uint32_t, const Say &say) { wait_for_failure(with_port(0, port), say); });
+    team.start(1, [&](uint32_t, const Say &say) {
+        MembershipOptions options = chief_serves(1, 2, store);
+        options.listen_at = {port, static_cast<uint16_t>(port + 50)};
+        wait_for_failure(options, say);
+    });
+    for (const uint32_t rank : {0, 1}) assert_string_equal(team.next_line(rank).c_str(), "ready");
+}
+
+void ports_that_are_all_taken_are_told_at_once(void **) {
+    const std::string store = new_store();
+    Reactor other([] {});
+    const uint16_t port = other.listen_at({"127.0.0.1", 0}).port;
+    WorkerTeam team;
+    team.start(0, [&](uint32_t, const Say &) {
+        MembershipOptions options = chief_serves(0, 2, store);
+        options.listen_at = {port, port};
+        Membership group(options);
+    });
+    const std::string none = team.next_line(0);
+    assert_true(begins(none, "RESOURCE address_in_use"));
+    assert_true(contains(none, text("communication.ports, ", port, '-', port, ", is free; 1 was tried")));
+}
+
+void a_worker_that_starts_over_listens_at_its_only_port_again(void **) {
+    Reactor store([] {}), worker([] {});
+    const ConnectionId connection = worker.connect(store.listen_at({own_host(), 0}));
+    const uint16_t port = free_port();
+    worker.set_listen_at({port, port});
+    for (int time = 0; time < 3; ++time) assert_int_equal(worker.listen(connection).port, port);
+}
+
 void a_job_too_large_for_the_descriptors_is_refused_at_once(void **) {
     const std::string store = new_store();
     WorkerTeam team;
@@ -552,6 +599,9 @@ int main() {
         cmocka_unit_test(a_stale_worker_is_refused),
         cmocka_unit_test(without_the_secret_there_is_no_way_in),
         cmocka_unit_test(a_taken_port_and_a_foreign_address_are_told_at_once),
+        cmocka_unit_test(a_worker_takes_the_first_free_one_of_its_ports),
+        cmocka_unit_test(ports_that_are_all_taken_are_told_at_once),
+        cmocka_unit_test(a_worker_that_starts_over_listens_at_its_only_port_again),
         cmocka_unit_test(a_job_too_large_for_the_descriptors_is_refused_at_once),
         cmocka_unit_test(the_group_forms_again_after_a_loss),
         cmocka_unit_test(a_forked_child_does_not_keep_its_dead_parent_alive),

@@ -88,6 +88,16 @@ std::string devices(const std::string &list) {
     return out;
 }
 
+void ports_are_one_or_a_range(void **) {
+    using Ports = std::pair<uint16_t, uint16_t>;
+    assert_true(parse_ports("5000-5100") == Ports(5000, 5100));
+    assert_true(parse_ports("1") == Ports(1, 1));
+    assert_true(parse_ports("65535-65535") == Ports(65535, 65535));
+    for (const char *text : {"", "-", "5000-", "-5000", "0", "0-5", "5100-5000", "65536", "5000-65536", "5000 - 5100", "a", "5000,5001",
+                             "99999999999999999999"})
+        refused(outcome_of([&] { parse_ports(text); }), "names no ports");
+}
+
 void device_lists_name_one_device_per_replica(void **) {
     const struct {
         const char *text, *expected;
@@ -185,6 +195,7 @@ SUBJECT(config_values) {
         cmocka_unit_test(sizes_are_read_in_binary_units),
         cmocka_unit_test(counts_are_whole_numbers),
         cmocka_unit_test(addresses_need_a_host_and_a_port),
+        cmocka_unit_test(ports_are_one_or_a_range),
         cmocka_unit_test(device_lists_name_one_device_per_replica),
         cmocka_unit_test(device_lists_that_make_no_sense_are_refused),
         cmocka_unit_test(choices_are_listed_to_who_misses_them),

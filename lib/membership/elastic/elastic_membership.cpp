@@ -22,6 +22,7 @@ class ElasticMembership::Body {
         WorkerId id = given_id;
         while (id == 0) reactor.random(&id, sizeof id);
         std::vector<Endpoint> store = resolve(split_address(options.store), options.join_timeout_ns);
+        reactor.set_listen_at(options.listen_at);
         member = std::make_unique<ElasticMember>(reactor, options, id, std::move(store));
         reactor.start(*member, "mdist-member");
     }

@@ -2,6 +2,7 @@
 #include "strategy/job/form.h"
 
 #include "cluster/config.h"
+#include "cluster/config_values.h"
 #include "cluster/elastic_settings.h"
 #include "cluster/run.h"
 #include "cluster/secret_file.h"
@@ -18,6 +19,7 @@
 
 #include <atomic>
 #include <charconv>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -46,6 +48,13 @@ std::string agreement_of(const Config &config, const std::string &replicas, mdis
     return lines;
 }
 
+ListenAt listen_at_of(const Config &config) {
+    ListenAt at;
+    if (config.is_set("communication.ports"))
+        std::tie(at.first_port, at.last_port) = parse_ports(config.text("communication.ports"));
+    return at;
+}
+
 MembershipOptions options_of(const Config &config, const Resolved &resolved, const std::string &replicas,
                              mdist_device_kind_t kind) {
     MembershipOptions options;
@@ -64,6 +73,7 @@ MembershipOptions options_of(const Config &config, const Resolved &resolved, con
     options.names = resolved.names;
     options.join_timeout_ns = config.duration_ns("communication.join_timeout");
     options.heartbeat_timeout_ns = config.duration_ns("communication.heartbeat_timeout");
+    options.listen_at = listen_at_of(config);
     return options;
 }
 
