@@ -38,7 +38,7 @@ typedef struct mdist_config_key {
     const char *name;         /* such as "communication.timeout" */
     const char *environment;  /* its environment variable, such as "MDIST_COMMUNICATION_TIMEOUT" */
     const char *kind;         /* what it takes: "choice", "duration", "size", "count", "text", "devices", "ports",
-                                 "address" or "addresses" */
+                                 "endpoint", "address" or "addresses" */
     const char *choices;      /* the words of a choice, such as "threads, caller"; "" for other kinds */
     const char *default_text; /* what mdist_config_get reads if the key is not set; "": it has no default */
     const char *help;         /* what the key is for, in one sentence of at most 80 characters */

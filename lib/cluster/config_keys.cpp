@@ -47,6 +47,9 @@ constexpr ConfigKey kTable[] = {
     {"communication.heartbeat_timeout", kDuration, "10s", "", 0,
      "How long a worker may be silent before it counts as lost."},
     {"communication.ports", kPorts, "", "", 0, "Ports of which this worker takes one to listen at; any, if not set."},
+    {"communication.interface", kText, "", "", 0, "Network interface at whose address this worker listens."},
+    {"communication.listen", kEndpoint, "", "", 0, "Address at which this worker listens: of one interface, or 0.0.0.0."},
+    {"communication.address", kEndpoint, "", "", 0, "Address that the others call, if it is not where this worker listens."},
     {"communication.bytes_per_pack", kBytes, "0", "", 0,
      "Size past which a reduction of many tensors begins another pack; 0: never."},
     {"communication.num_packs", kCount, "1", "", 0,
@@ -166,6 +169,8 @@ const char *ConfigKey::kind() const {
             return most == 1 ? "address" : "addresses";
         case KeyType::kPorts:
             return "ports";
+        case KeyType::kEndpoint:
+            return "endpoint";
         case KeyType::kText:
             break;
     }
@@ -208,6 +213,9 @@ std::string checked_value(const ConfigKey &key, std::string_view value) {
             break;
         case KeyType::kPorts:
             named(key, [&] { parse_ports(word); });
+            break;
+        case KeyType::kEndpoint:
+            named(key, [&] { parse_endpoint(word); });
             break;
         case KeyType::kDevices:
             return checked_devices(word);

@@ -19,6 +19,7 @@ enum class KeyType {
     kDevices,   // "gpu:0,gpu:1"
     kAddresses, // "10.0.0.1:4400,10.0.0.2:4400"
     kPorts,     // "5000-5100", "5000"
+    kEndpoint,  // "10.0.0.5", "10.0.0.5:5000"
 };
 
 struct ConfigKey {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/config_values.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 
 #include "util/failure.h"
@@ -127,6 +129,24 @@ std::pair<std::uint16_t, std::uint16_t> parse_ports(std::string_view value) {
         throw bad_value(
             text(in_quotes(value), " names no ports; write one or a range, from 1 to 65535, as in 5000-5100"));
     return {static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(last)};
+}
+
+std::pair<std::string, std::uint16_t> parse_endpoint(std::string_view value) {
+    const std::size_t colon = value.rfind(':');
+    const bool brackets = value.starts_with('[');
+    const bool has_port = colon != value.npos && (brackets ? value[colon - 1] == ']' : value.find(':') == colon);
+    std::string host(value.substr(0, has_port ? colon : value.size()));
+    if (brackets && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    std::string_view port = has_port ? value.substr(colon + 1) : "1";
+    std::uint64_t number = 0;
+    unsigned char bytes[16];
+    const bool is_number = inet_pton(AF_INET, host.c_str(), bytes) == 1 ||
+                           inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), bytes) == 1;
+    if (!is_number || !number_of(take_digits(port), &number) || !port.empty() || number == 0 || number > 65535)
+        throw bad_value(text(in_quotes(value),
+                             " is not a numeric address, with a port or without; write it as in "
+                             "10.0.0.5, 10.0.0.5:5000, 2001:db8::5 or [2001:db8::5]:5000"));
+    return {host, has_port ? static_cast<std::uint16_t>(number) : std::uint16_t{0}};
 }
 
 void check_address(std::string_view value) {

@@ -30,6 +30,9 @@ std::uint64_t parse_count(std::string_view value);
 /// "5000-5100", "5000": the first and the last, from 1.
 std::pair<std::uint16_t, std::uint16_t> parse_ports(std::string_view value);
 
+/// "10.0.0.5", "10.0.0.5:5000", "2001:db8::5", "[2001:db8::5]:5000": a numeric address, and its port or 0.
+std::pair<std::string, std::uint16_t> parse_endpoint(std::string_view value);
+
 /// "host:port" or "[IPv6 address]:port".
 void check_address(std::string_view value);
 

@@ -96,6 +96,12 @@ bool may_change(int result) {
 
 } // namespace
 
+bool is_link_local(const std::string &host) {
+    in6_addr numeric;
+    return inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), &numeric) == 1 &&
+           IN6_IS_ADDR_LINKLOCAL(&numeric);
+}
+
 Endpoint split_address(const std::string &address) {
     const auto bad = [&] {
         return Failure(MDIST_ERR_CONFIG,
@@ -114,8 +120,7 @@ Endpoint split_address(const std::string &address) {
                         std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
     const unsigned long number = digits ? std::stoul(port) : 65536;
     if (host.empty() || number > 65535) throw bad();
-    in6_addr numeric;
-    if (inet_pton(AF_INET6, host.c_str(), &numeric) == 1 && IN6_IS_ADDR_LINKLOCAL(&numeric))
+    if (is_link_local(host) && host.find('%') == std::string::npos)
         throw Failure(MDIST_ERR_CONFIG, text(in_quotes(address),
                                              " is a link-local address without the network "
                                              "interface that it belongs to; write it as in [fe80::1%eth0]:4400"))

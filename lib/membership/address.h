@@ -26,6 +26,9 @@ Endpoint split_address(const std::string &address);
 /// appear late. Throws NOT_FOUND (`name_resolution`).
 std::vector<Endpoint> resolve(const Endpoint &named, uint64_t timeout_ns);
 
+/// Whether it is a numeric address that means something only with a network interface: fe80::1, fe80::1%eth0.
+bool is_link_local(const std::string &host);
+
 /// Converts a numeric endpoint. Throws INTERNAL if it is not numeric.
 SocketAddress socket_address(const Endpoint &numeric);
 Endpoint endpoint_of(const SocketAddress &address);

@@ -14,6 +14,10 @@ std::string host_and_pid(const Endpoint &endpoint) {
     return endpoint.pid == 0 ? endpoint.host : text(endpoint.host, ", pid ", endpoint.pid);
 }
 
+void complete_host(Endpoint &listens, const std::string &seen) {
+    if (listens.host.empty()) listens.host = seen.substr(0, seen.find('%')); // a zone is of one host only
+}
+
 void write_endpoint(PayloadWriter &out, const Endpoint &endpoint) {
     out.text(endpoint.host)
         .number(endpoint.port)

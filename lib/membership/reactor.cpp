@@ -9,6 +9,7 @@
 
 #include <sys/epoll.h>
 
+#include "membership/address.h"
 #include "membership/secret.h"
 #include "util/clock.h"
 #include "util/failure.h"
@@ -67,12 +68,19 @@ void Reactor::random(void *bytes, std::size_t count) {
 
 // ---- Listening
 
+void Reactor::set_listen_at(const ListenAt &settings) {
+    host_to_bind(settings, {}); // an unknown interface is told at once
+    listen_at_ = settings;
+}
+
 Endpoint Reactor::listen_at(const Endpoint &at) {
     return listener_.listen_at(at);
 }
 
 Endpoint Reactor::listen(ConnectionId like) {
-    Endpoint at = connections_.near_end(like);
+    const std::string near = connections_.near_end(like).host;
+    Endpoint at;
+    at.host = host_to_bind(listen_at_, near);
     listener_.close(); // a port of its own is free again
     Endpoint bound;
     int taken = 0;
@@ -91,7 +99,7 @@ Endpoint Reactor::listen(ConnectionId like) {
     if (!bound.takes_datagrams && !std::exchange(told_of_no_datagrams_, true))
         log_warn("cannot receive datagrams at ", text_of(bound),
                  ", so other hosts may lose this worker in an outage that lasts longer than 0.4 of heartbeat_timeout");
-    return bound;
+    return endpoint_to_tell(listen_at_, bound, near);
 }
 
 void Reactor::send_datagram(const Endpoint &to, std::string_view bytes) {

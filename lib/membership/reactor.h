@@ -36,7 +36,8 @@ class Reactor final : public World {
     /// Serves `machine` from now on, on a thread with that name. Call it once.
     void start(Machine &machine, const char *thread_name);
     /// How listen() chooses. Call it before start().
-    void set_listen_at(const ListenAt &settings) { listen_at_ = settings; }
+    /// Throws CONFIG (`no_interface`).
+    void set_listen_at(const ListenAt &settings);
     /// Binds the address and accepts connections. Returns the true endpoint. Throws RESOURCE (`address_in_use`), CONFIG
     /// (`address_not_local`).
     Endpoint listen_at(const Endpoint &at);

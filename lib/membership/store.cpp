@@ -122,7 +122,7 @@ std::optional<Store::Joining> Store::read(const Guest &guest) {
     PayloadReader body(guest.body);
     Joining joining;
     joining.listens = read_endpoint(body);
-    joining.listens.host = guest.host; // as the store sees it
+    complete_host(joining.listens, guest.host);
     joining.agreement = body.text();
     joining.run = body.text();
     return body.complete() ? std::optional(std::move(joining)) : std::nullopt;
@@ -229,14 +229,14 @@ void Store::send_to_all(FrameKind kind, const std::string &payload) {
     for (auto &[id, member] : members_) send(id, member, kind, payload);
 }
 
-/// Returns a failure if only some workers came by loopback, since the others cannot reach those.
+/// Returns a failure if only some workers came by loopback, or listen there, since the others cannot reach those.
 std::optional<Failure> Store::split_by_loopback() const {
     const Member *near = nullptr, *far = nullptr;
     for (const auto &[id, member] : members_) (is_loopback(member.listens.host) ? near : far) = &member;
     if (near == nullptr || far == nullptr) return std::nullopt;
     return Failure(MDIST_ERR_CONFIG,
-                   text("worker ", near->rank, " has reached the store by the loopback address ", near->listens.host,
-                        ", worker ", far->rank, " from ", far->listens.host,
+                   text("worker ", near->rank, " listens at the loopback address ", near->listens.host,
+                        ", worker ", far->rank, " at ", far->listens.host,
                         ", so they cannot reach each other. Set the store to an address that all hosts can reach"))
         .reason("loopback_store");
 }

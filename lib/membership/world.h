@@ -44,7 +44,7 @@ class World {
     virtual ConnectionId connect(const Endpoint &to) = 0;
     /// Accepts connections at a free port, and no longer at the port before: on the local address of `like`, unless
     /// the world is configured otherwise. Takes datagrams there too, if the system permits. Returns the endpoint that
-    /// the others connect to. Throws RESOURCE, CONFIG.
+    /// the others connect to; without a host if that is where the store sees this worker. Throws RESOURCE, CONFIG.
     virtual Endpoint listen(ConnectionId like) = 0;
     /// A datagram may arrive once, late, or never.
     virtual void send_datagram(const Endpoint &to, std::string_view bytes) = 0;

@@ -40,6 +40,7 @@ void read_every_key(const Config &config) {
             case KeyType::kAddresses:
             case KeyType::kChoice:
             case KeyType::kPorts:
+            case KeyType::kEndpoint:
             case KeyType::kText:
                 config.list(key.name);
                 break;

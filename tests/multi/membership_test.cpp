@@ -458,19 +458,26 @@ uint16_t free_port() {
     return other.listen_at({"127.0.0.1", 0}).port;
 }
 
+ListenAt within(uint16_t first, uint16_t last) {
+    ListenAt settings;
+    settings.first_port = first;
+    settings.last_port = last;
+    return settings;
+}
+
 void a_worker_takes_the_first_free_one_of_its_ports(void **) {
     const std::string store = new_store();
     WorkerTeam team;
     const auto with_port = [&](uint32_t me, uint16_t port) {
         MembershipOptions options = chief_serves(me, 2, store);
-        options.listen_at = {port, port};
+        options.listen_at = within(port, port);
         return options;
     };
     const uint16_t port = free_port();
     team.start(0, [&](uint32_t, const Say &say) { wait_for_failure(with_port(0, port), say); });
     team.start(1, [&](uint32_t, const Say &say) {
         MembershipOptions options = chief_serves(1, 2, store);
-        options.listen_at = {port, static_cast<uint16_t>(port + 50)};
+        options.listen_at = within(port, static_cast<uint16_t>(port + 50));
         wait_for_failure(options, say);
     });
     for (const uint32_t rank : {0, 1}) assert_string_equal(team.next_line(rank).c_str(), "ready");
@@ -483,7 +490,7 @@ void ports_that_are_all_taken_are_told_at_once(void **) {
     WorkerTeam team;
     team.start(0, [&](uint32_t, const Say &) {
         MembershipOptions options = chief_serves(0, 2, store);
-        options.listen_at = {port, port};
+        options.listen_at = within(port, port);
         Membership group(options);
     });
     const std::string none = team.next_line(0);
@@ -495,8 +502,54 @@ void a_worker_that_starts_over_listens_at_its_only_port_again(void **) {
     Reactor store([] {}), worker([] {});
     const ConnectionId connection = worker.connect(store.listen_at({own_host(), 0}));
     const uint16_t port = free_port();
-    worker.set_listen_at({port, port});
+    worker.set_listen_at(within(port, port));
     for (int time = 0; time < 3; ++time) assert_int_equal(worker.listen(connection).port, port);
+}
+
+void an_interface_is_listened_at_or_told_with_those_there_are(void **) {
+    Reactor store([] {}), worker([] {});
+    const ConnectionId connection = worker.connect(store.listen_at({own_host(), 0}));
+    ListenAt settings;
+    settings.interface = "lo";
+    worker.set_listen_at(settings);
+    assert_string_equal(worker.listen(connection).host.c_str(), "127.0.0.1");
+    WorkerTeam team;
+    const std::string nobody = new_store(); // an unknown interface is told before the store answers
+    team.start(1, [&](uint32_t, const Say &) {
+        MembershipOptions options = options_for(1, 2, nobody);
+        options.listen_at.interface = "mdist7";
+        Membership group(options);
+    });
+    const std::string unknown = team.next_line(1);
+    assert_true(begins(unknown, "CONFIG no_interface"));
+    assert_true(contains(unknown, "\"mdist7\", which this host does not have; this host has "));
+    assert_true(contains(unknown, "lo (127.0.0.1"));
+}
+
+void the_others_are_told_another_address_than_is_listened_at(void **) {
+    Reactor store([] {}), worker([] {});
+    const ConnectionId connection = worker.connect(store.listen_at({own_host(), 0}));
+    ListenAt settings;
+    settings.host = "0.0.0.0";
+    worker.set_listen_at(settings);
+    const Endpoint everywhere = worker.listen(connection);
+    assert_string_equal(everywhere.host.c_str(), ""); // as the store sees it
+    assert_true(everywhere.port != 0);
+    settings.told.host = "203.0.113.7";
+    settings.told.port = 31000;
+    worker.set_listen_at(settings);
+    const Endpoint told = worker.listen(connection);
+    assert_string_equal(text_of(told).c_str(), "203.0.113.7:31000");
+    settings.told.host.clear();
+    settings.told.port = 0;
+    settings.host = "::";
+    worker.set_listen_at(settings);
+    try {
+        worker.listen(connection);
+        fail();
+    } catch (const Failure &failure) {
+        assert_true(failure.reason() == "no_address" || failure.native() == EAFNOSUPPORT); // a host without IPv6
+    }
 }
 
 void a_job_too_large_for_the_descriptors_is_refused_at_once(void **) {
@@ -602,6 +655,8 @@ int main() {
         cmocka_unit_test(a_worker_takes_the_first_free_one_of_its_ports),
         cmocka_unit_test(ports_that_are_all_taken_are_told_at_once),
         cmocka_unit_test(a_worker_that_starts_over_listens_at_its_only_port_again),
+        cmocka_unit_test(an_interface_is_listened_at_or_told_with_those_there_are),
+        cmocka_unit_test(the_others_are_told_another_address_than_is_listened_at),
         cmocka_unit_test(a_job_too_large_for_the_descriptors_is_refused_at_once),
         cmocka_unit_test(the_group_forms_again_after_a_loss),
         cmocka_unit_test(a_forked_child_does_not_keep_its_dead_parent_alive),

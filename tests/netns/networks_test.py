@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs on hosts with firewalls. Usage: networks_test.py MULTI_FAILURES, in hosts.sh"""
+"""Jobs on hosts with several networks, firewalls and translated addresses. Usage: networks_test.py MULTI_FAILURES, in hosts.sh"""
 import os
 import pathlib
 import shutil
@@ -9,22 +9,43 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from workers import start_job  # noqa: E402
+from workers import start  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
-STORE = "10.78.0.1:7000"
+JOB = {"MDIST_STORE": "10.78.0.1:7000", "MDIST_DEVICES": "cpu*1", "MDIST_COMMUNICATION_JOIN_TIMEOUT": "90s", "TEST_VICTIM": "0"}
 PATIENCE_S = 180
 
 
-# Lets others begin connections with these ports of a host only, and drops datagrams.
+# Lets others begin connections with these ports of a host only, and drops datagrams. Other networks have no firewall.
 FIREWALL = """table inet firewall {{
     chain input {{
         type filter hook input priority 0
-        iifname != lo meta l4proto udp drop
-        iifname != lo tcp flags & (syn | ack) == syn tcp dport != {{ {ports} }} drop
+        iifname eth0 meta l4proto udp drop
+        iifname eth0 tcp flags & (syn | ack) == syn tcp dport != {{ {ports} }} drop
     }}
 }}
 """
+
+# Workers that are called at port 31000 listen at 5000, where nobody else can call them.
+TRANSLATION = """table inet translation {
+    chain closed {
+        type filter hook prerouting priority -300
+        iifname != lo tcp dport 5000 tcp flags & (syn | ack) == syn drop
+    }
+    chain moved {
+        type nat hook prerouting priority -100
+        tcp dport 31000 redirect to :5000
+    }
+}
+"""
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+
+
+def interfaces(*names):
+    return {host: {"MDIST_COMMUNICATION_INTERFACE": name} for host, name in enumerate(names, 1)}
 
 
 def nft(host, *words, **more):
@@ -46,22 +67,57 @@ class Networks(unittest.TestCase):
     def close_all_but(self, ports):
         self.filter(FIREWALL.format(ports=ports), 1, 2)
 
-    def run_job(self, hosts, store=STORE, **variables):
-        """Runs a worker on each of these hosts. Returns what each said."""
-        workers = start_job(hosts, PROGRAM, "--worker", "all_is_well", store=store, TEST_VICTIM="0",
-                            MDIST_COMMUNICATION_JOIN_TIMEOUT="90s", **variables)
+    def run_job(self, hosts, own=None, **variables):
+        """Runs a worker on each of these hosts. `own` has variables of the workers of one host."""
+        for status, said in self.ends_of(hosts, own, **variables):
+            self.assertEqual(status, 0, said)
+
+    def ends_of(self, hosts, own=None, **variables):
+        """Returns the status of each worker, and what it said."""
+        workers = []
+        for rank, host in enumerate(hosts):
+            settings = {**JOB, "MDIST_RANK": str(rank), "MDIST_SIZE": str(len(hosts)), **variables, **(own or {}).get(host, {})}
+            workers.append(start(PROGRAM, "--worker", "all_is_well", host=host, **settings))
         try:
-            said = [worker.communicate(timeout=PATIENCE_S) for worker in workers]
+            said = [worker.communicate(timeout=PATIENCE_S)[0] for worker in workers]
         finally:
             for worker in workers:
                 worker.kill()
-        for worker, (out, err) in zip(workers, said):
-            self.assertEqual(worker.returncode, 0, out + err)
-        return [out + err for out, err in said]
+        return [(worker.returncode, words) for worker, words in zip(workers, said)]
 
     def test_a_firewall_that_lets_the_ports_of_the_workers_pass(self):
         self.close_all_but("7000, 5000-5001")
         self.run_job([1, 2, 1, 2], MDIST_COMMUNICATION_PORTS="5000-5001")
+
+    def cable(self, *ends):
+        """Connects the hosts by a second cable. Each end has the name of its interface and addresses."""
+        (name, *_), (peer, *_) = ends
+        ip("-n", "host1", "link", "add", name, "type", "veth", "peer", "name", peer, "netns", "host2")
+        self.addCleanup(ip, "-n", "host1", "link", "delete", name)
+        for host, (name, *addresses) in enumerate(ends, 1):
+            ip("-n", f"host{host}", "link", "set", name, "addrgenmode", "none")  # no address but these
+            for address in addresses:
+                ip("-n", f"host{host}", "address", "add", address, "dev", name, *(["nodad"] if ":" in address else []))
+            ip("-n", f"host{host}", "link", "set", name, "up")
+
+    def test_a_second_network_carries_what_the_first_does_not(self):
+        self.cable(("data0", "10.79.0.1/24"), ("data1", "10.79.0.2/24"))
+        self.close_all_but("7000")
+        self.run_job([1, 2, 2], own=interfaces("data0", "data1"))
+
+    def test_a_worker_is_called_at_another_address_than_it_listens_at(self):
+        self.filter(TRANSLATION, 1)
+        self.run_job([1, 2], own={1: {"MDIST_COMMUNICATION_LISTEN": "0.0.0.0:5000",
+                                      "MDIST_COMMUNICATION_ADDRESS": "10.78.0.1:31000"}})
+
+    def test_two_keys_that_say_where_to_listen_are_refused(self):
+        for spare, value in (("interface", "eth0"), ("ports", "5000")):
+            keys = {"MDIST_COMMUNICATION_LISTEN": "10.78.0.1:5001", f"MDIST_COMMUNICATION_{spare.upper()}": value, "MDIST_SIZE": "2"}
+            (status, said), = self.ends_of([1], **keys)
+            self.assertNotEqual(status, 0)
+            self.assertIn(f"MDIST_ERR_CONFIG, not MDIST_OK: communication.listen is 10.78.0.1:5001 (MDIST_COMMUNICATION_LISTEN) "
+                          f"and communication.{spare} is {value} (", said)
+            self.assertIn(f"remove communication.{spare}, since communication.listen already says where to listen", said)
 
 
 if __name__ == "__main__":

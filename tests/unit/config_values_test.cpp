@@ -98,6 +98,20 @@ void ports_are_one_or_a_range(void **) {
         refused(outcome_of([&] { parse_ports(text); }), "names no ports");
 }
 
+void endpoints_are_numeric_with_a_port_or_without(void **) {
+    const struct {
+        const char *text, *host;
+        uint16_t port;
+    } cases[] = {{"10.0.0.5", "10.0.0.5", 0},           {"10.0.0.5:5000", "10.0.0.5", 5000},
+                 {"0.0.0.0:65535", "0.0.0.0", 65535},   {"::", "::", 0},
+                 {"2001:db8::5", "2001:db8::5", 0},     {"[2001:db8::5]", "2001:db8::5", 0},
+                 {"[2001:db8::5]:5", "2001:db8::5", 5}, {"fe80::1%eth0", "fe80::1%eth0", 0}};
+    for (const auto &c : cases) assert_true(parse_endpoint(c.text) == std::pair(std::string(c.host), c.port));
+    for (const char *text : {"", ":", "[", "[]", "]:5", "host", "host:5", "10.0.0", "10.0.0.5:", "10.0.0.5:0", "10.0.0.5:65536",
+                             "10.0.0.5:5000-5001", "[::1", "[::1]5", "[::1]:", "10.0.0.5 "})
+        refused(outcome_of([&] { parse_endpoint(text); }), "is not a numeric address");
+}
+
 void device_lists_name_one_device_per_replica(void **) {
     const struct {
         const char *text, *expected;
@@ -196,6 +210,7 @@ SUBJECT(config_values) {
         cmocka_unit_test(counts_are_whole_numbers),
         cmocka_unit_test(addresses_need_a_host_and_a_port),
         cmocka_unit_test(ports_are_one_or_a_range),
+        cmocka_unit_test(endpoints_are_numeric_with_a_port_or_without),
         cmocka_unit_test(device_lists_name_one_device_per_replica),
         cmocka_unit_test(device_lists_that_make_no_sense_are_refused),
         cmocka_unit_test(choices_are_listed_to_who_misses_them),

@@ -122,7 +122,7 @@ void ElasticStore::join(Guest guest) {
     const auto id = body.number<uint64_t>();
     const auto believed = body.number<uint32_t>();
     Endpoint listens = read_endpoint(body);
-    listens.host = guest.host; // as the store sees it
+    complete_host(listens, guest.host);
     const std::string agreement = body.text();
     const bool is_elastic = guest.hello.role == Role::kElastic;
     if (is_elastic && (!body.complete() || id == 0)) return world_.close(guest.connection);

@@ -48,10 +48,28 @@ std::string agreement_of(const Config &config, const std::string &replicas, mdis
     return lines;
 }
 
+Failure both(const Config &config, const char *kept, const char *spare) {
+    return Failure(MDIST_ERR_CONFIG, text(kept, " is ", config.text(kept), " (", config.origin(kept), ") and ", spare,
+                                          " is ", config.text(spare), " (", config.origin(spare), "); remove ", spare,
+                                          ", since ", kept, " already says where to listen"))
+        .reason("contradiction");
+}
+
+/// Where this worker listens. It may differ from worker to worker.
 ListenAt listen_at_of(const Config &config) {
     ListenAt at;
     if (config.is_set("communication.ports"))
         std::tie(at.first_port, at.last_port) = parse_ports(config.text("communication.ports"));
+    at.interface = config.text("communication.interface");
+    if (config.is_set("communication.listen")) {
+        if (!at.interface.empty()) throw both(config, "communication.listen", "communication.interface");
+        uint16_t port = 0;
+        std::tie(at.host, port) = parse_endpoint(config.text("communication.listen"));
+        if (port != 0 && !at.any_port()) throw both(config, "communication.listen", "communication.ports");
+        if (port != 0) at.first_port = at.last_port = port;
+    }
+    if (config.is_set("communication.address"))
+        std::tie(at.told.host, at.told.port) = parse_endpoint(config.text("communication.address"));
     return at;
 }
 

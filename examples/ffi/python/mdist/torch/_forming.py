@@ -18,7 +18,8 @@ from ..strategy import Strategy
 _FORBIDDEN = ("cluster.", "task.", "strategy", "devices", "num_gpus", "executor", "secret_file")
 # Keys that a process group takes from the environment (MDIST_COMMUNICATION_TIMEOUT ...).
 _FROM_ENVIRONMENT = ("communication.implementation", "communication.timeout", "communication.join_timeout",
-                     "communication.heartbeat_timeout", "communication.checksum", "communication.ports", "log.level",
+                     "communication.heartbeat_timeout", "communication.checksum", "communication.ports",
+                     "communication.interface", "communication.listen", "communication.address", "log.level",
                      "log.wait_after")
 # The most that libmdist takes for a time.
 _LONGEST = timedelta(days=3650)
