@@ -99,11 +99,20 @@ Endpoint Reactor::listen(ConnectionId like) {
     if (!bound.takes_datagrams && !std::exchange(told_of_no_datagrams_, true))
         log_warn("cannot receive datagrams at ", text_of(bound),
                  ", so other hosts may lose this worker in an outage that lasts longer than 0.4 of heartbeat_timeout");
+    const auto zone_in = [](const std::string &host) { return host.substr(std::min(host.find('%'), host.size())); };
+    zone_ = listen_at_.interface.empty() ? zone_in(at.host) : "%" + listen_at_.interface;
+    if (zone_.empty()) zone_ = zone_in(near);
     return endpoint_to_tell(listen_at_, bound, near);
 }
 
+/// A worker tells a link-local address without a zone, since each host has names of its own for its interfaces.
+Endpoint Reactor::in_zone(Endpoint to) const {
+    if (!zone_.empty() && is_link_local(to.host) && to.host.find('%') == std::string::npos) to.host += zone_;
+    return to;
+}
+
 void Reactor::send_datagram(const Endpoint &to, std::string_view bytes) {
-    datagrams_.send(to, bytes);
+    datagrams_.send(in_zone(to), bytes);
 }
 
 void Reactor::accept_some() {

@@ -50,7 +50,7 @@ class Reactor final : public World {
 
     uint64_t now_ns() const override;
     void random(void *bytes, std::size_t count) override;
-    ConnectionId connect(const Endpoint &to) override { return connections_.connect(to); }
+    ConnectionId connect(const Endpoint &to) override { return connections_.connect(in_zone(to)); }
     Endpoint listen(ConnectionId like) override;
     void send_datagram(const Endpoint &to, std::string_view bytes) override;
     void send(ConnectionId connection, std::string_view bytes) override { connections_.send(connection, bytes); }
@@ -67,12 +67,14 @@ class Reactor final : public World {
     void handle(uint64_t id, uint32_t events);
     void dispatch(uint64_t id, uint32_t events);
     void accept_some();
+    Endpoint in_zone(Endpoint to) const;
 
     std::function<void()> after_;
     LateLog log_; // takes the thread's log lines, so that a stopped terminal does not stop its heartbeats
     std::mutex lock_;
     Machine *machine_ = nullptr;
     ListenAt listen_at_;
+    std::string zone_; // of link-local addresses that others tell, once known
     const Descriptor epoll_;
     const Wakener wakener_;
     Listener listener_;

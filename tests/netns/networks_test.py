@@ -119,6 +119,15 @@ class Networks(unittest.TestCase):
                           f"and communication.{spare} is {value} (", said)
             self.assertIn(f"remove communication.{spare}, since communication.listen already says where to listen", said)
 
+    def test_link_local_addresses_mean_each_hosts_own_interface(self):
+        self.cable(("left", "fe80::1/64"), ("right", "fe80::2/64"))
+        self.run_job([1, 2, 2], own={1: {"MDIST_STORE": "[fe80::1%left]:7000"}, 2: {"MDIST_STORE": "[fe80::1%right]:7000"}})
+
+    def test_an_interface_with_only_link_local_addresses_will_do(self):
+        self.cable(("left", "fe80::1/64"), ("right", "fe80::2/64"))
+        self.close_all_but("7000")
+        self.run_job([1, 2, 2], own=interfaces("left", "right"))
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=1)
