@@ -165,8 +165,9 @@ void Forming::give_up() {
 void Forming::start_over(const std::string &problem) {
     if (complete_) return; // the store no longer matters
     if (const auto rank = mesh_ ? mesh_->unconnected() : std::nullopt)
-        missed_ = text("; before, there was no connection with ", worker_name(options_, mesh_->roster(), *rank), ": ",
-                       mesh_->obstacle(*rank));
+        missed_ = text("; before, all workers had reached the store, but there was no connection with ",
+                       worker_name(options_, mesh_->roster(), *rank), ": ", mesh_->obstacle(*rank),
+                       firewall_advice(options_.listen_at));
     give_up();
     lobby_.shut();
     joined_ = reported_ = complete_ = false;
@@ -217,9 +218,9 @@ Failure Forming::timed_out() const {
     if (mesh_) {
         if (const auto rank = mesh_->unconnected())
             return Failure(MDIST_ERR_TIMEOUT,
-                           text("all workers have joined, but there is no connection with ",
+                           text("all workers have reached the store, but there is no connection with ",
                                 worker_name(options_, mesh_->roster(), *rank), " after ", limit, ": ",
-                                mesh_->obstacle(*rank)))
+                                mesh_->obstacle(*rank), firewall_advice(options_.listen_at)))
                 .worker(*rank);
         return Failure(MDIST_ERR_TIMEOUT, text("other workers could not be connected with each other within ", limit));
     }
@@ -227,8 +228,9 @@ Failure Forming::timed_out() const {
         const std::string &why = store_.problem();
         return Failure(MDIST_ERR_TIMEOUT,
                        text("the store at ", options_.store, options_.serves_store ? ", which this worker serves," : "",
-                            reached_store_ ? " did not let this worker join within " : " could not be reached within ",
-                            limit, why.empty() ? "; no answer yet" : "; ", why, missed_));
+                            reached_store_ ? " did not let this worker join" : " could not be reached",
+                            missed_.empty() ? " within " : " again within ", limit,
+                            why.empty() ? "; no answer yet" : "; ", why, missed_));
     }
     const std::string names = missing_names();
     Failure failure(MDIST_ERR_TIMEOUT, text("not all workers joined within ", limit, ": ", progress_,

@@ -85,6 +85,12 @@ Failure no_free_port(const ListenAt &settings, const Endpoint &at) {
         .native(EADDRINUSE);
 }
 
+std::string firewall_advice(const ListenAt &settings) {
+    return text(". If a firewall is between them, ",
+                settings.any_port() ? "set communication.ports on all workers, and open these ports on their hosts"
+                                    : "open the ports of communication.ports on the hosts of all workers");
+}
+
 std::string host_to_bind(const ListenAt &settings, const std::string &near) {
     if (!settings.host.empty()) return settings.host;
     return settings.interface.empty() ? near : host_of_interface(settings.interface, near);

@@ -26,6 +26,9 @@ struct ListenAt {
 /// None of the ports is free at that address.
 Failure no_free_port(const ListenAt &settings, const Endpoint &at);
 
+/// What to do if workers that have reached the store cannot connect with each other.
+std::string firewall_advice(const ListenAt &settings);
+
 /// Returns the numeric address to bind. `near`: this worker's end of its connection with the store, which is the
 /// default. Throws CONFIG (`no_interface`).
 std::string host_to_bind(const ListenAt &settings, const std::string &near);

@@ -176,7 +176,8 @@ std::string Mesh::obstacle(uint32_t rank) const {
     if (dialer == dialers_.end())
         return text("it has not connected to this worker at ", text_of(formed_.roster[options_.rank]));
     const std::string &problem = dialer->second.problem();
-    return problem.empty() ? "it has not answered yet" : problem;
+    return text("this worker has not connected to it at ",
+                problem.empty() ? text(text_of(formed_.roster[rank]), ": no answer yet") : problem);
 }
 
 void Mesh::give_up() {

@@ -139,7 +139,7 @@ class Cable:
             return f"the half with the store: exit status {[end[0] for end in near]}, digests {digests}, images {seen}"
         with self.lock:
             self.longest = max([self.longest, *(end[2] - cut[0] for end in far)])
-        told = f"MDIST_ERR_ABORTED: the store at .* could not be reached within [0-9.]+ s"
+        told = f"MDIST_ERR_ABORTED: the store at .* could not be reached again within [0-9.]+ s"
         if any(end[0] <= 0 or not re.search(told, end[1]) for end in far):
             return f"the half without the store: exit status {[end[0] for end in far]}, without its reason"
         return None

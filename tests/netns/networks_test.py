@@ -3,12 +3,14 @@
 """Jobs on hosts with several networks, firewalls and translated addresses. Usage: networks_test.py MULTI_FAILURES, in hosts.sh"""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from time_limits import Late, in_time  # noqa: E402
 from workers import start  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
@@ -88,6 +90,19 @@ class Networks(unittest.TestCase):
     def test_a_firewall_that_lets_the_ports_of_the_workers_pass(self):
         self.close_all_but("7000, 5000-5001")
         self.run_job([1, 2, 1, 2], MDIST_COMMUNICATION_PORTS="5000-5001")
+
+    @in_time(3)
+    def test_a_firewall_that_lets_only_the_store_pass_is_told_with_who_cannot_reach_whom(self, limit_s):
+        self.close_all_but("7000")
+        (_, first), (_, second) = self.ends_of([1, 2], MDIST_COMMUNICATION_JOIN_TIMEOUT=f"{limit_s}s")
+        if not all(re.search("all workers ha(ve|d) reached the store, but", said) for said in (first, second)):
+            raise Late(first + second)
+        at = r"10\.78\.0\.1:\d+"
+        advice = r"\. If a firewall is between them, set communication\.ports on all workers, and open these ports on their hosts"
+        self.assertRegex(first, r"no connection with worker 1 \(10\.78\.0\.2, pid \d+\).*: it has not connected to this worker at "
+                         + at + advice)
+        self.assertRegex(second, r"no connection with worker 0 \(10\.78\.0\.1, pid \d+\).*: this worker has not connected to it at "
+                         + at + ": no answer.*" + advice)
 
     def cable(self, *ends):
         """Connects the hosts by a second cable. Each end has the name of its interface and addresses."""

@@ -513,7 +513,9 @@ void those_that_cannot_connect_are_dropped(void **) {
     scene.say(b, FrameKind::kUnreachable, PayloadWriter().number(uint32_t{2}).take());
     assert_int_equal(scene.store.generation().number, 1);
     scene.say(c, FrameKind::kUnreachable, PayloadWriter().number(uint32_t{1}).take());
-    assert_string_equal(Scene::refusal(c).reason().c_str(), "unreachable");
+    const Failure refusal = Scene::refusal(c);
+    assert_string_equal(refusal.reason().c_str(), "unreachable");
+    assert_non_null(strstr(refusal.message().c_str(), "have reached the store, but cannot connect with each other"));
     assert_int_equal(scene.store.generation().number, 2);
     assert_int_equal(b.last(), FrameKind::kGeneration);
 }

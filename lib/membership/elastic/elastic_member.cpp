@@ -327,19 +327,25 @@ Failure ElasticMember::too_late() const {
     const std::string limit = seconds_text(ask_.limit_ns);
     const bool hears = online() && world_.now_ns() - heard_store_ns_ < options_.heartbeat_timeout_ns;
     if (!hears)
-        return Failure(MDIST_ERR_ABORTED, text("the store at ", options_.store, " could not be reached within ", limit,
+        return Failure(MDIST_ERR_ABORTED, text("the store at ", options_.store, " could not be reached ",
+                                               heard_store_ns_ == 0 ? "within " : "again within ", limit,
                                                ", so this worker cannot know whether the job goes on without it",
                                                store_.problem().empty() ? "" : ": ", store_.problem()))
             .reason("no_store");
-    return Failure(MDIST_ERR_TIMEOUT, text("no next generation within ", limit, "; still waiting for ", awaited()));
+    const bool stuck = mesh_ && mesh_->unconnected();
+    return Failure(MDIST_ERR_TIMEOUT, text("no next generation within ", limit, "; still waiting for ", awaited(),
+                                           stuck ? firewall_advice(options_.listen_at) : ""));
 }
 
 std::string ElasticMember::awaited() const {
-    if (!online()) return text("the store at ", options_.store);
+    if (!online()) return text("the store at ", options_.store, store_.problem().empty() ? "" : ": ", store_.problem());
     if (!mesh_) return "the store, until each worker of the last generation has asked for the next, or is lost";
     const auto rank = mesh_->unconnected();
     if (!rank) return "other workers, which are being connected with each other";
-    return text("worker ", *rank, ", with which there is no connection yet: ", mesh_->obstacle(*rank));
+    return text(worker_name(options_, mesh_->roster(), *rank),
+                ", with which there is no connection yet, though it has "
+                "reached the store: ",
+                mesh_->obstacle(*rank));
 }
 
 ElasticMember::State ElasticMember::state() const {

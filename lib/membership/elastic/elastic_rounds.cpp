@@ -227,11 +227,15 @@ bool ElasticStore::drop_unreachable() {
     for (const uint32_t rank : dropped) {
         const auto found = find(generation_.members[rank].id);
         const std::string where = text("the worker at ", text_of(found->second.listens));
-        log_warn("the store: ", where, " is dropped: it and other workers cannot connect with each other");
+        std::string others;
+        for (uint32_t other = 0; other < unreachable.size() && others.empty(); ++other)
+            if (unreachable[rank].count(other) != 0 || unreachable[other].count(rank) != 0)
+                others = text(" and the worker at ", text_of(generation_.members[other].listens),
+                              " have reached the store, but cannot connect with each other");
+        log_warn("the store: ", where, others, ". The job goes on without the first");
         refuse(found->first, found->second.channel,
-               Failure(MDIST_ERR_ABORTED, text(where,
-                                               " cannot connect with other workers of the job, which go on without "
-                                               "it. Check the network and firewall of that host"))
+               Failure(MDIST_ERR_ABORTED,
+                       text(where, others, ". The job goes on without the first", firewall_advice(ListenAt())))
                    .reason("unreachable"));
         ended_.insert(found->second.id);
         workers_.erase(found);
