@@ -60,6 +60,11 @@ void add_size(CLI::App &launch, LaunchOptions &options) {
     launch.add_option("--hosts", options.hosts, "start workers on these hosts, as in alpha:2,beta:2")
         ->type_name("HOST:N,...")
         ->group(group);
+    launch
+        .add_option("--hostfile", options.hostfile,
+                    "the same from a file with a host on each line: alpha, alpha:2 or alpha slots=2")
+        ->type_name("FILE")
+        ->group(group);
     launch.add_option("--rsh", options.rsh, "start workers on other hosts with this program")
         ->type_name("PROGRAM")
         ->capture_default_str()

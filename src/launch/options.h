@@ -24,6 +24,7 @@ struct LaunchOptions {
     uint32_t nodes = 1;
     uint32_t node_rank = 0;
     std::string hosts;
+    std::string hostfile;
     std::string rsh = "ssh";
     std::string store;
     std::string job;

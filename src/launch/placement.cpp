@@ -2,6 +2,7 @@
 #include "launch/placement.h"
 
 #include "counted.h"
+#include "launch/hostfile.h"
 
 #include <algorithm>
 #include <charconv>
@@ -51,19 +52,19 @@ std::vector<std::string> split(const std::string &list) {
     return parts;
 }
 
-/// "alpha:2", "alpha", "[fe80::1]:2"
-Host parse_host(const std::string &text) {
+/// "alpha:2", "alpha", "[fe80::1]:2". `where` names its place in the error.
+Host parse_host(const std::string &text, const std::string &where) {
     const bool brackets = text.starts_with('[');
     const std::size_t closing = brackets ? text.find(']') : 0;
     Host host;
     const std::size_t colon = closing == std::string::npos ? closing : text.find(':', closing);
     if (closing != std::string::npos)
         host.name = brackets ? text.substr(1, closing - 1) : text.substr(0, std::min(colon, text.size()));
-    if (colon != std::string::npos) host.workers = parse_number(text.substr(colon + 1), "--hosts " + text);
+    if (colon != std::string::npos) host.workers = parse_number(text.substr(colon + 1), where + " " + text);
     const bool complete = colon != std::string::npos || !brackets || closing + 1 == text.size();
     const bool blank = host.name.find_first_of(" \t\r\n=") != std::string::npos; // as in a file of hosts
     if (!complete || host.name.empty() || blank || host.name.starts_with('-') || host.workers == 0)
-        throw UsageError("--hosts: \"" + text +
+        throw UsageError(where + ": \"" + text +
                          "\" is not a valid host with a number of workers; write alpha:2,beta:2, or an IPv6 address as "
                          "in [fe80::1]:2");
     return host;
@@ -77,15 +78,35 @@ bool is_this_host(const std::string &name) {
            name == full.substr(0, full.find('.'));
 }
 
-Placement place_on_hosts(const LaunchOptions &options, uint32_t usable_cpus) {
-    if (options.per_node != 0 || options.nodes != 1 || options.node_rank != 0)
-        throw UsageError("--hosts already names the nodes; leave out --per-node, --nodes and --node-rank");
+/// The hosts that the options name; none if there are no such options.
+std::vector<Host> hosts_of(const LaunchOptions &options) {
     std::vector<Host> hosts;
+    if (!options.hosts.empty() && !options.hostfile.empty())
+        throw UsageError("--hosts and --hostfile both name hosts; leave out one of them");
+    for (const std::string &part : split(options.hosts)) hosts.push_back(parse_host(part, "--hosts"));
+    if (options.hostfile.empty()) return hosts;
+    for (const HostLine &line : read_hostfile(options.hostfile)) {
+        const Host next = parse_host(line.host, line.where);
+        const auto known =
+            std::find_if(hosts.begin(), hosts.end(), [&](const Host &host) { return host.name == next.name; });
+        if (known == hosts.end())
+            hosts.push_back(next);
+        else
+            known->workers += next.workers; // some files name a host once for each worker
+    }
+    return hosts;
+}
+
+Placement place_on_hosts(const std::vector<Host> &hosts, const LaunchOptions &options, uint32_t usable_cpus) {
+    const std::string named = options.hostfile.empty() ? "--hosts" : "--hostfile";
+    if (options.per_node != 0 || options.nodes != 1 || options.node_rank != 0)
+        throw UsageError(named + " already names the nodes; leave out --per-node, --nodes and --node-rank");
     uint32_t room = 0;
-    for (const std::string &part : split(options.hosts)) room += hosts.emplace_back(parse_host(part)).workers;
+    for (const Host &host : hosts) room += host.workers;
     uint32_t left = options.workers.empty() ? room : parse_workers(options.workers, usable_cpus);
-    if (left > room) throw UsageError("-n " + options.workers + ": --hosts has room for " + counted(room, "worker"));
-    if (room > kMostWorkers) throw UsageError("--hosts: more than " + std::to_string(kMostWorkers) + " workers");
+    if (left > room)
+        throw UsageError("-n " + options.workers + ": " + named + " has room for " + counted(room, "worker"));
+    if (room > kMostWorkers) throw UsageError(named + ": more than " + std::to_string(kMostWorkers) + " workers");
     Placement placement;
     placement.nodes = 0;
     for (const Host &host : hosts) {
@@ -103,17 +124,19 @@ Placement place_on_hosts(const LaunchOptions &options, uint32_t usable_cpus) {
 
 Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
     const auto [least, workers] = parse_range(options.workers);
-    if (least != 0 && !options.hosts.empty())
+    const std::vector<Host> hosts = hosts_of(options);
+    if (least != 0 && !hosts.empty())
         throw UsageError("-n " + options.workers +
                          ": a launcher starts the workers of an elastic job only on its own "
-                         "host. Run one on each host, with --nodes, instead of --hosts");
-    if (!options.hosts.empty()) return place_on_hosts(options, usable_cpus);
+                         "host. Run one on each host, with --nodes, instead of --hosts or --hostfile");
+    if (!hosts.empty()) return place_on_hosts(hosts, options, usable_cpus);
     if (options.node_rank >= options.nodes)
         throw UsageError("--node-rank " + std::to_string(options.node_rank) + ": there are " +
                          std::to_string(options.nodes) + " nodes, counted from 0");
     if (options.workers.empty() == (options.per_node == 0))
         throw UsageError(
-            "give the number of workers: -n 4 or -n auto, --per-node 2 on each of several nodes, or --hosts");
+            "give the number of workers: -n 4 or -n auto, --per-node 2 on each of several nodes, --hosts or "
+            "--hostfile");
     const uint32_t given = workers.empty() ? 0 : parse_workers(workers, usable_cpus);
     if (given % options.nodes != 0)
         throw UsageError("-n " + options.workers + " cannot be divided evenly among " + std::to_string(options.nodes) +

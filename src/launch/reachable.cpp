@@ -15,11 +15,11 @@ std::string own_address_towards(const std::string &host) {
     try {
         endpoints = resolve({host, "9"});         // any port: nothing is sent
     } catch (const std::runtime_error &unknown) { // --rsh may know the name
-        throw std::runtime_error("--hosts: " + std::string(unknown.what()) + kRemedy);
+        throw std::runtime_error(std::string(unknown.what()) + kRemedy);
     }
     for (const Endpoint &far : endpoints)
         if (std::string near = near_end(far); !near.empty()) return near;
-    throw std::runtime_error("--hosts: this machine has no route to " + host + kRemedy);
+    throw std::runtime_error("this machine has no route to " + host + kRemedy);
 }
 
 } // namespace

@@ -33,6 +33,32 @@ class Hosts(Case):
         self.assertEqual(sorted(result.stdout.splitlines()), ["[0] alpha 4 0/2 0/3", "[1] alpha 4 1/2 0/3",
                                                               "[2] beta 4 0/1 1/3", "[3]  4 0/1 2/3"])
 
+    def test_a_file_names_hosts_as_open_mpi_and_mpich_write_them(self):
+        file = self.folder / "hosts"
+        file.write_text("# all of them\n\nalpha slots=2 max_slots=4\r\n  beta:1  # spare\ngamma\nalpha\n::1 slots=1\n")
+        result = launch("--hostfile", str(file), *self.rsh, "--", "sh", "-c", 'echo "$FAKE_HOST $MDIST_SIZE $MDIST_NODES"')
+        self.assertEnds(result, 0)
+        self.assertEqual(sorted(result.stdout.splitlines()), ["[0] alpha 6 4", "[1] alpha 6 4", "[2] alpha 6 4", "[3] beta 6 4",
+                                                              "[4] gamma 6 4", "[5]  6 4"])
+
+    def test_errors_of_a_file_of_hosts_name_its_line(self):
+        file = self.folder / "hosts"
+        for text, sentence in (
+                ("alpha\nbeta slot=2\n", f'{file}:2: "slot=2" is not known; write alpha, alpha:2 or alpha slots=2'),
+                ("alpha beta\n", f'{file}:1: "beta" is not known'),
+                ("alpha slots=x\n", f'{file}:1 alpha:x: "x" is not a number'),
+                ("alpha\n\nbeta slots=0\n", f'{file}:3: "beta:0" is not a valid host'),
+                ("# none\n\n", f"--hostfile {file} names no host")):
+            file.write_text(text)
+            result = launch("--hostfile", str(file), "--", "true")
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn(sentence, result.stderr)
+        for path, why in ((self.folder / "none", "No such file"), (self.folder, "Is a directory")):
+            result = launch("--hostfile", str(path), "--", "true")
+            self.assertIn(f"--hostfile {path} cannot be read: {why}", result.stderr)
+        result = launch("--hosts", "alpha", "--hostfile", str(file), "--", "true")
+        self.assertIn("--hosts and --hostfile both name hosts", result.stderr)
+
     def test_fewer_workers_fill_the_first_hosts(self):
         result = self.launch("alpha:2,beta:2", 'echo "$FAKE_HOST $MDIST_NODES"', options=["-n", "2"])
         self.assertEqual(sorted(result.stdout.splitlines()), ["[0] alpha 1", "[1] alpha 1"])

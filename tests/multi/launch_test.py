@@ -500,7 +500,7 @@ class CommandLine(Case):
 
     def test_help_names_every_option(self):
         text = launch("--help").stdout
-        for option in ("--workers", "--per-node", "--nodes", "--node-rank", "--hosts", "--rsh", "--store", "--job",
+        for option in ("--workers", "--per-node", "--nodes", "--node-rank", "--hosts", "--hostfile", "--rsh", "--store", "--job",
                        "--secret-file", "--no-secret", "--env", "--no-input", "--dry-run", "--log-dir", "--timestamps",
                        "--no-prefix", "--quiet-ranks", "--timeout", "--grace", "--max-restarts", "[--] PROGRAM"):
             self.assertIn(option, text)
