@@ -134,6 +134,11 @@ class Networks(unittest.TestCase):
                           f"and communication.{spare} is {value} (", said)
             self.assertIn(f"remove communication.{spare}, since communication.listen already says where to listen", said)
 
+    def test_an_address_that_nobody_can_call_is_refused(self):
+        (status, said), = self.ends_of([1], MDIST_SIZE="2", MDIST_COMMUNICATION_ADDRESS="0.0.0.0")
+        self.assertNotEqual(status, 0)
+        self.assertIn("MDIST_ERR_CONFIG, not MDIST_OK: communication.address is 0.0.0.0, which nobody can call", said)
+
     def test_link_local_addresses_mean_each_hosts_own_interface(self):
         self.cable(("left", "fe80::1/64"), ("right", "fe80::2/64"))
         self.run_job([1, 2, 2], own={1: {"MDIST_STORE": "[fe80::1%left]:7000"}, 2: {"MDIST_STORE": "[fe80::1%right]:7000"}})

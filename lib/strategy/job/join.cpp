@@ -70,6 +70,10 @@ ListenAt listen_at_of(const Config &config) {
     }
     if (config.is_set("communication.address"))
         std::tie(at.told.host, at.told.port) = parse_endpoint(config.text("communication.address"));
+    if (at.told.host == "0.0.0.0" || at.told.host == "::")
+        throw Failure(MDIST_ERR_CONFIG, text("communication.address is ", at.told.host, ", which nobody can call; name "
+                                             "the address by which the others reach this worker"))
+            .reason("bad_value");
     return at;
 }
 
