@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Every installed launcher must tell each process which worker it is, and all processes where they meet. Slurm's srun is
-tried only if MDIST_TEST_SLURM is set, since it needs a cluster. Usage: launchers_test.py LAUNCHED"""
+tried only if MDIST_TEST_SLURM is set, as the suite slurm does. Usage: launchers_test.py LAUNCHED"""
 import json
 import os
 import shutil

@@ -28,7 +28,7 @@ GRACE = 5  # seconds between SIGTERM and SIGKILL
 SLOTS = 3  # for each processor: many tests wait for something most of the time
 MOST_AGAIN = 10  # if more programs failed than this, it was no accident
 # Tests of these start several processes or hold several hosts or cards, and count twice.
-CROWDED_SUITES = {'multi', 'netns'}
+CROWDED_SUITES = {'multi', 'netns', 'slurm'}
 CROWDED_FOLDERS = ('/tests/multi/', '/tests/gpu/comm/', '/tests/model/model_jobs')
 
 
