@@ -21,9 +21,10 @@ FOLDER = pathlib.Path("/run/slurm")
 BRIDGE = "10.78.0.254"
 CPUS = 8  # of each host, whatever the machine has
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL"}
+daemons = []  # all that were started
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scancel", "scontrol")
 
-# cred_expire: a job that is requeued waits that long. bf_interval: heterogeneous jobs are started by this scheduler alone.
+# A job that is requeued waits for cred_expire. The schedulers look at the queue every second.
 CONFIGURATION = f"""\
 ClusterName=test
 SlurmctldHost={socket.gethostname()}({BRIDGE})
@@ -44,7 +45,7 @@ SlurmdLogFile={FOLDER}/slurmd.%n.log
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
-SchedulerParameters=bf_interval=1,sched_min_interval=0
+SchedulerParameters=bf_interval=1,sched_interval=1
 JobAcctGatherType=jobacct_gather/none
 NodeName=host[1-{HOSTS}] CPUs={CPUS}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
@@ -71,11 +72,11 @@ def version():
 def start_daemon(*words):
     # What libmunge and Slurm print beside their logs is kept, too.
     with (FOLDER / "daemons.log").open("a") as log:
-        return subprocess.Popen(words, env=clean_environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        daemons.append(subprocess.Popen(words, env=clean_environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log))
 
 
 def start_slurmd(host):
-    return start_daemon("on_host", str(host), "slurmd", "-D", "-N", f"host{host}")
+    start_daemon("on_host", str(host), "slurmd", "-D", "-N", f"host{host}")
 
 
 def write_configuration():
@@ -164,17 +165,25 @@ class Job:
         return " ".join(sorted(self.ends))
 
 
-def processes_of(host):
-    return [int(number) for number in call("ip", "netns", "pids", f"host{host}").split()]
-
-
-def crash(host):
-    """Kills all that runs on a host, as its end would."""
-    for number in processes_of(host):
+def names_on(host):
+    """{process: its name} of all that runs on a host."""
+    names = {}
+    for number in call("ip", "netns", "pids", f"host{host}").split():
         try:
-            os.kill(number, signal.SIGKILL)
-        except ProcessLookupError:
+            names[int(number)] = pathlib.Path(f"/proc/{number}/comm").read_text().strip()
+        except FileNotFoundError:
             pass
+    return names
+
+
+def crash(host, *programs):
+    """Kills all that runs on a host, as its end would; or only these programs."""
+    for number, name in names_on(host).items():
+        if not programs or name in programs:
+            try:
+                os.kill(number, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
 
 class SlurmTest(unittest.TestCase):

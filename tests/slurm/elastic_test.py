@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Elastic jobs under a real Slurm, with a store in the batch script. Usage: elastic_test.py MDIST 13_ELASTIC, in hosts.sh"""
+import os
+import re
+import sys
+
+from cluster import FOLDER, Job, SlurmTest, main
+from time_limits import Late, in_time
+
+MDIST, ELASTIC = (os.path.abspath(path) for path in sys.argv[1:3])
+
+# As docs/elastic.md has it: a store on the first host, whose variables the workers get.
+SCRIPT = f"""#SBATCH --nodes=2 --ntasks-per-node=2 --no-kill
+export MDIST_ELASTIC_REPLICAS=4
+secret={FOLDER}/secret.$SLURM_JOB_ID
+{MDIST} secret "$secret"
+coproc {MDIST} store "$(hostname):0" -n "$WORKERS" --job "$SLURM_JOB_ID" --secret-file "$secret"
+trap 'kill "$COPROC_PID"' EXIT
+while read -r variable <&"${{COPROC[0]}}"; do
+    export "${{variable?}}"
+    [[ $variable != MDIST_ELASTIC_MAX_WORKERS=* ]] || break
+done
+"""
+ONE_STEP = f"srun --no-kill --kill-on-bad-exit=0 {ELASTIC} $DEADLY\n"
+# A step for each worker, which is started again until it ends well.
+STEPS = f"""for worker in 1 2 3 4; do
+    until srun --exact -N1 -n1 {ELASTIC} $DEADLY; do echo again; done &
+done
+wait $(jobs -p | grep -vx "$COPROC_PID")
+"""
+
+
+class Elastic(SlurmTest):
+    def end_of(self, script, workers, limit_s=60, deadly=""):
+        """The weight with which it ends, and all that it has said."""
+        job = Job("elastic", SCRIPT + script, WORKERS=workers, DEADLY=deadly, MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s")
+        job.await_end()
+        said = job.said()
+        job.output.unlink()
+        found = re.search(r"^weight: (\S+)$", said, re.MULTILINE)
+        if not found and re.search("ABORTED|DATA_LOSS|TIMEOUT|PEER_LOST", said):
+            raise Late(said)
+        self.assertIsNotNone(found, said)
+        return found[1], said
+
+    def undisturbed(self):
+        weight, _ = self.end_of(ONE_STEP, "1:4")
+        self.assertRegex(weight, r"^3\.0")
+        return weight
+
+    @in_time(3)  # nobody tells the store that a process has ended, so it waits so long for its word
+    def test_a_step_goes_on_without_a_worker_that_is_killed(self, limit_s):
+        weight, said = self.end_of(ONE_STEP, "1:4", limit_s, deadly="70")
+        self.assertRegex(said, r"srun: error: host\d: task 1: Killed")
+        self.assertEqual(weight, self.undisturbed(), said)
+
+    @in_time(3)
+    def test_a_worker_that_is_killed_is_started_again(self, limit_s):
+        weight, said = self.end_of(STEPS, "4:4", limit_s, deadly="70")
+        self.assertEqual(said.count("again"), 1, said)
+        self.assertEqual(weight, self.undisturbed(), said)
+
+
+if __name__ == "__main__":
+    main()
