@@ -82,7 +82,7 @@ MDIST_API mdist_status_t mdist_preemption_check(mdist_preemption_t *preemption, 
                                                 const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
- * Frees a preemption object. Restore the signal's handler before. NULL is fine.
+ * Frees a preemption object. Take the signal from it before; SIG_IGN is best, since it may come again. NULL is fine.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API void mdist_preemption_destroy(mdist_preemption_t *preemption);

@@ -24,10 +24,12 @@ done
 """
 ONE_STEP = f"srun --no-kill --kill-on-bad-exit=0 {ELASTIC} $DEADLY\n"
 # A step for each worker, which is started again until it ends well.
-STEPS = f"""for worker in 1 2 3 4; do
+STEPS = f"""workers=()
+for worker in 1 2 3 4; do
     until srun --exact -N1 -n1 {ELASTIC} $DEADLY; do echo again; done &
+    workers+=($!)
 done
-wait $(jobs -p | grep -vx "$COPROC_PID")
+wait "${{workers[@]}}"
 """
 
 

@@ -6076,7 +6076,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Frees a preemption object. Restore the signal's handler before. NULL is fine."]
+    #[doc = " Frees a preemption object. Take the signal from it before; SIG_IGN is best, since it may come again. NULL is fine."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_preemption_destroy(preemption: *mut mdist_preemption_t);
 }
