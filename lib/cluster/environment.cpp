@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
+#include <sstream>
 
 #include "cluster/config_values.h"
 #include "cluster/names.h"
@@ -53,6 +55,18 @@ class ProcessEnvironment : public Environment {
             if (std::string address = numeric(entry->ifa_addr); !address.empty()) hosts.push_back(address);
         }
         return hosts;
+    }
+
+    bool means_loopback(const std::string &name) const override {
+        std::ifstream hosts("/etc/hosts");
+        for (std::string line; std::getline(hosts, line);) {
+            std::istringstream words(line.substr(0, line.find('#')));
+            std::string address;
+            words >> address;
+            for (std::string word; words >> word;)
+                if (word == name) return address.starts_with("127.") || address == "::1"; // the first line counts
+        }
+        return false;
     }
 };
 

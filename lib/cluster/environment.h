@@ -18,6 +18,9 @@ class Environment {
     virtual std::optional<std::string> get(const std::string &name) const = 0;
     /// Names and numeric addresses of this host, with "localhost" among them. Asks no name server.
     virtual std::vector<std::string> own_hosts() const = 0;
+    /// Whether /etc/hosts has a loopback address for this name, as Debian's has for the host's own. Asks no name
+    /// server.
+    virtual bool means_loopback(const std::string &name) const = 0;
 };
 
 /// The environment of this process: getenv, gethostname, getifaddrs. As with getenv, no thread may change it meanwhile.

@@ -3,7 +3,7 @@
 #include "cluster/launcher.h"
 
 #include "cluster/config_values.h"
-#include "cluster/nodelist.h"
+#include "cluster/slurm_cluster.h"
 #include "cluster/tf_config.h"
 #include "util/failure.h"
 #include "util/text.h"
@@ -180,16 +180,25 @@ Sighting look_slurm(const Environment &environment) {
     self.local_rank = variables.count("SLURM_LOCALID");
     self.job = text(variables.need_text("SLURM_JOB_ID"), '.', variables.need_text("SLURM_STEP_ID"));
     self.restart = variables.count("SLURM_RESTART_COUNT").value_or(0);
-    auto node = variables.count("SLURM_NODEID");
-    if (auto counts = variables.text("SLURM_STEP_TASKS_PER_NODE"); counts && node) {
-        auto per_node = expand_counts(*counts);
-        if (*node < per_node.size()) self.local_size = per_node[*node];
+    if (self.size == 1) {
+        self.local_size = 1;
+        return found(std::move(self), variables);
     }
-    if (self.size > 1) {
-        std::string first = expand_nodelist(variables.need_text("SLURM_STEP_NODELIST")).front();
-        bool one_host = self.local_size == self.size;
-        self.store = store_address(one_host ? "127.0.0.1" : first, derived_port(text("slurm ", self.job)));
+    auto hosts = slurm_hosts(variables);
+    if (auto node = variables.count("SLURM_NODEID"); node && *node < hosts.size() && hosts[*node].tasks != 0)
+        self.local_size = hosts[*node].tasks;
+    bool one_host = self.local_size == self.size;
+    std::uint32_t port = derived_port(text("slurm ", self.job));
+    if (!one_host && is_dealt_by_user(variables)) {
+        self.no_store = text("SLURM_DISTRIBUTION is arbitrary, so Slurm does not say on which host rank 0 is; pass ",
+                             "MDIST_STORE=host:", port, " to all workers, with that host");
+        return found(std::move(self), variables);
     }
+    const std::string &first = hosts.front().name;
+    self.store = store_address(one_host ? "127.0.0.1" : first, port);
+    // To others the name of rank 0's host is an address of it. To the host itself it may be 127.0.1.1.
+    if (self.rank == 0 && !one_host && environment.means_loopback(first))
+        if (std::string own = reachable_address(environment); !own.empty()) self.own_store = store_address(own, port);
     return found(std::move(self), variables);
 }
 

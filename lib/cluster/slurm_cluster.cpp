@@ -16,23 +16,58 @@ Failure unusable(std::string message) {
     return Failure(MDIST_ERR_CONFIG, std::move(message)).reason("unusable");
 }
 
+/// The names of the hosts of a heterogeneous job's components, one component after another; none in any other job.
+std::vector<std::string> hosts_of_components(Variables &variables) {
+    std::vector<std::string> hosts;
+    std::uint32_t components = variables.count("SLURM_HET_SIZE").value_or(0);
+    for (std::uint32_t i = 0; i < components; ++i) {
+        auto list = variables.text(text("SLURM_JOB_NODELIST_HET_GROUP_", i));
+        if (!list) list = variables.text(text("SLURM_JOB_NODELIST_PACK_GROUP_", i)); // of srun, in older versions
+        if (!list) return {};
+        for (std::string &host : expand_nodelist(*list)) hosts.push_back(std::move(host));
+    }
+    return hosts;
+}
+
 /// Returns the addresses of all tasks of the step, host by host.
 std::vector<std::string> step_addresses(Variables &variables, std::uint32_t port_base) {
-    auto hosts = expand_nodelist(variables.need_text("SLURM_STEP_NODELIST"));
-    auto counts = expand_counts(variables.need_text("SLURM_STEP_TASKS_PER_NODE"));
-    if (hosts.size() != counts.size())
-        throw unusable(text("SLURM_STEP_NODELIST names ", hosts.size(), " hosts, but SLURM_STEP_TASKS_PER_NODE has ",
-                            counts.size(), " counts"));
+    variables.need_text("SLURM_STEP_TASKS_PER_NODE");
+    if (is_dealt_by_user(variables))
+        throw unusable(
+            "SLURM_DISTRIBUTION is arbitrary, so Slurm does not say which host has which rank. Name "
+            "the workers' addresses in a config (cluster.worker)");
     std::vector<std::string> addresses;
-    for (std::size_t host = 0; host < hosts.size(); ++host) {
-        if (addresses.size() + counts[host] > kMostTasks) throw unusable(text("more than ", kMostTasks, " tasks"));
-        for (std::uint32_t task = 0; task < counts[host]; ++task)
-            addresses.push_back(store_address(hosts[host], port_base + task));
+    for (const SlurmHost &host : slurm_hosts(variables)) {
+        if (addresses.size() + host.tasks > kMostTasks) throw unusable(text("more than ", kMostTasks, " tasks"));
+        for (std::uint32_t task = 0; task < host.tasks; ++task)
+            addresses.push_back(store_address(host.name, port_base + task));
     }
     return addresses;
 }
 
 } // namespace
+
+std::vector<SlurmHost> slurm_hosts(Variables &variables) {
+    auto names = expand_nodelist(variables.need_text("SLURM_STEP_NODELIST"));
+    std::vector<std::uint32_t> counts(names.size());
+    if (auto text_of_counts = variables.text("SLURM_STEP_TASKS_PER_NODE")) counts = expand_counts(*text_of_counts);
+    if (names.size() != counts.size())
+        throw unusable(text("SLURM_STEP_NODELIST names ", names.size(), " hosts, but SLURM_STEP_TASKS_PER_NODE has ",
+                            counts.size(), " counts"));
+    std::vector<SlurmHost> sorted, ordered;
+    for (std::size_t i = 0; i < names.size(); ++i) sorted.push_back({names[i], counts[i]});
+    // The list is sorted by name, also over several components, whose ranks and SLURM_NODEID follow each other. A step
+    // may have some of the hosts alone.
+    std::map<std::string_view, const SlurmHost *> by_name;
+    for (const SlurmHost &host : sorted) by_name[host.name] = &host;
+    for (const std::string &name : hosts_of_components(variables))
+        if (auto found = by_name.find(name); found != by_name.end()) ordered.push_back(*found->second);
+    return ordered.size() == sorted.size() ? ordered : sorted;
+}
+
+bool is_dealt_by_user(Variables &variables) {
+    return variables.text("SLURM_DISTRIBUTION").value_or("").starts_with("arbitrary");
+}
 
 Cluster slurm_cluster(const std::map<TaskType, std::uint32_t> &jobs, std::uint32_t port_base,
                       const Environment &environment) {

@@ -60,7 +60,7 @@ def skip(reason):
 def clean_environment(**own):
     """No job of ours takes anything from a job of Slurm in which the tests may run."""
     return {name: value for name, value in environment(SLURM_CONF=str(FOLDER / "slurm.conf"), **own).items()
-            if name == "SLURM_CONF" or not name.startswith(("SLURM", "SRUN_", "SBATCH_"))}
+            if name == "SLURM_CONF" or name in own or not name.startswith(("SLURM", "SRUN_", "SBATCH_"))}
 
 
 def version():
@@ -76,7 +76,11 @@ def start_daemon(*words):
 
 
 def start_slurmd(host):
-    start_daemon("on_host", str(host), "slurmd", "-D", "-N", f"host{host}")
+    """On the last host its own name means 127.0.1.1, as Debian's installer writes it."""
+    names = pathlib.Path("/etc/hosts").read_text()
+    own = FOLDER / f"hosts.{host}"
+    own.write_text(names.replace(f"10.78.0.{host} ", "127.0.1.1 ") if host == HOSTS else names)
+    start_daemon("on_host", str(host), "sh", "-c", f"mount --bind {own} /etc/hosts && exec slurmd -D -N host{host}")
 
 
 def write_configuration():

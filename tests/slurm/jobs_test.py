@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-from cluster import Job, SlurmTest, call, main
+from cluster import FOLDER, HOSTS, Job, SlurmTest, call, main, start
 
 ALL_REDUCE, LAUNCHED, LAUNCHERS_TEST = (os.path.abspath(path) for path in sys.argv[1:4])
 REPLICAS = 4  # of each worker
@@ -64,6 +64,20 @@ class Jobs(SlurmTest):
         self.assertEqual(len({(one["store"], one["job"]) for one in workers}), 1)
         self.assertRegex(workers[0]["store"], r"^host\d:2\d{4}$")
 
+    def test_a_first_host_whose_own_name_is_a_loopback_address(self):
+        """Workers of other hosts find rank 0 by the name of its host; rank 0 itself must not take it."""
+        together = ["srun", "-N1", "-n1", "-w", f"host{HOSTS}", ALL_REDUCE, ":", "-N1", "-n2", "-w", "host1", ALL_REDUCE]
+        self.assertEqual(found(call(*together)), sums(3))
+
+    def test_ranks_that_the_user_deals_out(self):
+        file = FOLDER / "ranks"
+        file.write_text("host2\nhost1\nhost2\n")
+        dealt = {"SLURM_HOSTFILE": str(file)}
+        refused = start("srun", "-N2", "-n3", "--distribution=arbitrary", ALL_REDUCE, **dealt).communicate()[0]
+        store = "host2:" + re.search(r"pass MDIST_STORE=host:(\d+) to all workers", refused)[1]
+        said = call("srun", "-N2", "-n3", "--distribution=arbitrary", ALL_REDUCE, MDIST_STORE=store, **dealt)
+        self.assertEqual(found(said), sums(3))
+
     def check_together(self, said, sizes):
         """Heterogeneous components form one job, with ranks through all of them."""
         workers, count = places(said), sum(sizes)
@@ -81,9 +95,10 @@ class Jobs(SlurmTest):
                                     ALL_REDUCE)), sums(5))
 
     def test_heterogeneous_steps_of_a_batch_script(self):
-        job = Job("groups", f"""#SBATCH -N1 -n3
+        """Slurm's list of all hosts begins with that of the second component."""
+        job = Job("groups", f"""#SBATCH -N1 -n3 -w host3
 #SBATCH hetjob
-#SBATCH -N1 -n2
+#SBATCH -N1 -n2 -w host2
 srun --het-group=0,1 {LAUNCHED}
 srun --het-group=0,1 {ALL_REDUCE}
 srun {ALL_REDUCE}

@@ -157,7 +157,7 @@ const Variables kSlurm{{"SLURM_JOB_ID", "77"},
                        {"SLURM_LOCALID", "0"},
                        {"SLURM_NODEID", "2"},
                        {"SLURM_RESTART_COUNT", "1"},
-                       {"SLURM_STEP_TASKS_PER_NODE", "2(x2),1"},
+                       {"SLURM_STEP_TASKS_PER_NODE", "2,1(x3)"},
                        {"SLURM_STEP_NODELIST", "rack[01-02]_n[07-08]"}};
 
 void slurm(void **) {
@@ -165,7 +165,8 @@ void slurm(void **) {
     assert_true(resolved.store.starts_with("rack01_n07:2"));
     assert_found(resolved, "slurm", 4, 5, resolved.store);
     assert_text(resolved.job, "77.0");
-    Resolved one_host = found(with(with(kSlurm, "SLURM_NODEID", "0"), "SLURM_STEP_TASKS_PER_NODE", "5"));
+    Resolved one_host = found(
+        with(with(with(kSlurm, "SLURM_NODEID", "0"), "SLURM_STEP_TASKS_PER_NODE", "5"), "SLURM_STEP_NODELIST", "n1"));
     assert_true(one_host.store.starts_with("127.0.0.1:2"));
     assert_int_equal(resolved.restart, 1);
     assert_int_equal(*resolved.local_rank, 0);
@@ -173,6 +174,45 @@ void slurm(void **) {
     assert_true(found(with(kSlurm, "SLURM_STEP_ID", "1")).store != resolved.store);
     assert_says(refused(with(kSlurm, "SLURM_STEP_NODELIST", "n[1-")), "cannot use Slurm: \"n[1-\"");
     assert_says(refused(without(kSlurm, "SLURM_PROCID")), "SLURM_PROCID is not set");
+}
+
+void rank_0_of_slurm_serves_where_others_find_it(void **) {
+    for (const char *rank : {"0", "1"}) {
+        FakeEnvironment environment(with(with(kSlurm, "SLURM_PROCID", rank), "SLURM_NODEID", "0"));
+        const std::string named = resolve(environment_config(), environment).store;
+        assert_true(named.starts_with("rack01_n07:2"));
+        environment.loopback_name = "rack01_n07";
+        const std::string served = resolve(environment_config(), environment).store;
+        assert_text(served, *rank == '0' ? "10.0.0.2" + named.substr(named.find(':')) : named);
+    }
+}
+
+// As of Slurm 22.05, where the second component got host1.
+void ranks_go_from_component_to_component(void **) {
+    const Variables first{{"SLURM_JOB_ID", "4"},
+                          {"SLURM_STEP_ID", "0"},
+                          {"SLURM_STEP_NUM_TASKS", "3"},
+                          {"SLURM_PROCID", "0"},
+                          {"SLURM_LOCALID", "0"},
+                          {"SLURM_NODEID", "0"},
+                          {"SLURM_STEP_TASKS_PER_NODE", "2,1"},
+                          {"SLURM_STEP_NODELIST", "host[1,3]"},
+                          {"SLURM_HET_SIZE", "2"},
+                          {"SLURM_JOB_NODELIST_PACK_GROUP_0", "host3"},
+                          {"SLURM_JOB_NODELIST_PACK_GROUP_1", "host[1-2]"}};
+    Resolved resolved = found(first);
+    assert_true(resolved.store.starts_with("host3:2"));
+    assert_int_equal(*resolved.local_size, 1);
+    Resolved last = found(with(with(first, "SLURM_NODEID", "1"), "SLURM_PROCID", "2"));
+    assert_text(last.store, resolved.store);
+    assert_int_equal(*last.local_size, 2);
+    assert_true(found(without(first, "SLURM_JOB_NODELIST_PACK_GROUP_1")).store.starts_with("host1:2"));
+}
+
+void hosts_that_the_user_deals_out_need_a_store(void **) {
+    const Variables dealt = with(kSlurm, "SLURM_DISTRIBUTION", "arbitrary");
+    assert_says(refused(dealt), "Slurm does not say on which host rank 0 is; pass MDIST_STORE=host:2");
+    assert_text(found(with(dealt, "MDIST_STORE", "h:4400")).store, "h:4400");
 }
 
 void a_batch_script_is_no_step(void **) {
@@ -201,6 +241,9 @@ SUBJECT(cluster_launchers) {
         cmocka_unit_test(hydra),
         cmocka_unit_test(open_mpi),
         cmocka_unit_test(slurm),
+        cmocka_unit_test(rank_0_of_slurm_serves_where_others_find_it),
+        cmocka_unit_test(ranks_go_from_component_to_component),
+        cmocka_unit_test(hosts_that_the_user_deals_out_need_a_store),
         cmocka_unit_test(a_batch_script_is_no_step),
         cmocka_unit_test(a_derived_port_lies_in_its_range),
     };

@@ -21,6 +21,9 @@ class FakeEnvironment : public mdist::Environment {
     }
     std::vector<std::string> own_hosts() const override { return hosts; }
 
+    bool means_loopback(const std::string &name) const override { return name == loopback_name; }
+
+    std::string loopback_name;
     std::vector<std::string> hosts{"localhost", "n7", "127.0.0.1", "10.0.0.2", "::1"};
 
   private:
