@@ -24,7 +24,10 @@ class Ends(SlurmTest):
     def tearDown(self):
         if self.crashed:
             start_slurmd(self.crashed)
-            call("scontrol", "update", f"nodename=host{self.crashed}", "state=resume", fails=True)
+            # So no host waits for the end of a job of which it has not heard.
+            call("scancel", "--user=root", fails=True)
+            call("scontrol", "update", "nodename=ALL", "state=down", "reason=test")
+            call("scontrol", "update", "nodename=ALL", "state=resume")
         super().tearDown()
 
     def begin(self, name, *options):
@@ -52,7 +55,8 @@ class Ends(SlurmTest):
         crash(host, *programs)
 
     def find_out(self, host):
-        """Tells the controller what it would find out by itself in SlurmdTimeout."""
+        """Tells the controller what it would find out by itself in SlurmdTimeout, and to use the host no more."""
+        call("scontrol", "update", f"nodename=host{host}", "state=drain", "reason=crashed")
         call("scontrol", "update", f"nodename=host{host}", "state=down", "reason=crashed")
 
     def steps(self, said):
