@@ -140,7 +140,8 @@ class Job:
         self.output = FOLDER / f"{name}.out"
         file = FOLDER / f"{name}.sh"
         file.write_text(f"#!/bin/bash\n{script}")
-        self.number = call("sbatch", "--parsable", f"--output={self.output}", "--open-mode=append", str(file), **variables).strip()
+        said = call("sbatch", "--parsable", f"--output={self.output}", "--open-mode=append", str(file), **variables)
+        self.number = said.strip()
 
     def told(self, key):
         """The value of this key in `scontrol show job`."""
@@ -180,18 +181,10 @@ def names_on(host):
     return names
 
 
-def crash(host, *programs):
-    """Kills all that runs on a host, as its end would; or only these programs."""
-    for number, name in names_on(host).items():
-        if not programs or name in programs:
-            try:
-                os.kill(number, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-
-
 class SlurmTest(unittest.TestCase):
     """Prints the logs of Slurm if a test fails, and leaves no job to the next one."""
+
+    crashed = None  # the host of which something was killed
 
     def run(self, result=None):
         before = len(result.failures) + len(result.errors)
@@ -200,10 +193,38 @@ class SlurmTest(unittest.TestCase):
         print(f"# {self.id()}: {time.monotonic() - began:.1f} s", flush=True)
         if len(result.failures) + len(result.errors) > before:
             for log in (FOLDER / "slurmctld.log", FOLDER / "daemons.log"):
-                print(f"# the last lines of {log.name}", *log.read_text(errors="replace").splitlines()[-20:], sep="\n", flush=True)
+                last = log.read_text(errors="replace").splitlines()[-20:]
+                print(f"# the last lines of {log.name}", *last, sep="\n", flush=True)
+
+    def crash_host(self, host, *programs):
+        """Kills all that runs on a host, as its end would; or only these programs."""
+        self.crashed = host
+        for number, name in names_on(host).items():
+            if not programs or name in programs:
+                try:
+                    os.kill(number, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
+    def find_out(self, host):
+        """Tells the controller what it would find out by itself in SlurmdTimeout, and to use the host no more."""
+        call("scontrol", "update", f"nodename=host{host}", "state=drain", "reason=crashed")
+        call("scontrol", "update", f"nodename=host{host}", "state=down", "reason=crashed")
+
+    def lose_host(self, host):
+        self.crash_host(host)
+        self.find_out(host)
+
+    def bring_back(self, host):
+        start_slurmd(host)
+        # All of them, so that none waits for the end of a job of which it has not heard.
+        call("scontrol", "update", "nodename=ALL", "state=down", "reason=test")
+        call("scontrol", "update", "nodename=ALL", "state=resume")
 
     def tearDown(self):
         call("scancel", "--user=root", fails=True)
+        if self.crashed:
+            self.bring_back(self.crashed)
         await_idle()
 
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Elastic jobs under a real Slurm, with a store in the batch script. Usage: elastic_test.py MDIST 13_ELASTIC, in hosts.sh"""
+"""Elastic jobs under a real Slurm, with a store in the batch script. Usage: elastic_test.py MDIST 13_ELASTIC [FASHION_MNIST],
+in hosts.sh"""
 import os
 import re
 import sys
+import unittest
 
 from cluster import FOLDER, Job, SlurmTest, main
 from time_limits import Late, in_time
 
-MDIST, ELASTIC = (os.path.abspath(path) for path in sys.argv[1:3])
+MDIST, ELASTIC, *TRAINING = (os.path.abspath(path) for path in sys.argv[1:])
 
 # As docs/elastic.md has it: a store on the first host, whose variables the workers get.
 SCRIPT = f"""#SBATCH --nodes=2 --ntasks-per-node=2 --no-kill
@@ -22,7 +24,8 @@ while read -r variable <&"${{COPROC[0]}}"; do
     [[ $variable != MDIST_ELASTIC_MAX_WORKERS=* ]] || break
 done
 """
-ONE_STEP = f"srun --no-kill --kill-on-bad-exit=0 {ELASTIC} $DEADLY\n"
+SRUN = "srun --no-kill --kill-on-bad-exit=0"
+ONE_STEP = f"{SRUN} {ELASTIC} $DEADLY\n"
 # A step for each worker, which is started again until it ends well.
 STEPS = f"""workers=()
 for worker in 1 2 3 4; do
@@ -34,13 +37,16 @@ wait "${{workers[@]}}"
 
 
 class Elastic(SlurmTest):
-    def end_of(self, script, workers, limit_s=60, deadly=""):
-        """The weight with which it ends, and all that it has said."""
+    def end_of(self, script, workers, limit_s=60, deadly="", lost=None):
+        """The weight (or the digest of all) with which it ends, and all that it has said. `lost`: a host that ends."""
         job = Job("elastic", SCRIPT + script, WORKERS=workers, DEADLY=deadly, MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s")
+        if lost:
+            job.await_words(r"(?s)(generation 1: .*){4}")
+            self.lose_host(lost)
         job.await_end()
         said = job.said()
         job.output.unlink()
-        found = re.search(r"^weight: (\S+)$", said, re.MULTILINE)
+        found = re.search(r"^weights?(?: digest)?: (\S+)$", said, re.MULTILINE)
         if not found and re.search("ABORTED|DATA_LOSS|TIMEOUT|PEER_LOST", said):
             raise Late(said)
         self.assertIsNotNone(found, said)
@@ -62,6 +68,14 @@ class Elastic(SlurmTest):
         weight, said = self.end_of(STEPS, "4:4", limit_s, deadly="70")
         self.assertEqual(said.count("again"), 1, said)
         self.assertEqual(weight, self.undisturbed(), said)
+
+    @unittest.skipUnless(TRAINING, "this build has no fashion_mnist")
+    @in_time(3)
+    def test_a_job_goes_on_without_a_host(self, limit_s):
+        script = f"{SRUN} {TRAINING[0]} --elastic --epochs 1\n"
+        digest, said = self.end_of(script, "1:4", limit_s, lost=2)
+        self.assertRegex(said, "generation 2: worker 0 of 2")
+        self.assertEqual(digest, self.end_of(script, "1:4")[0], said)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-from cluster import FOLDER, Job, SlurmTest, await_idle, await_that, call, crash, main, names_on, start, start_slurmd
+from cluster import FOLDER, Job, SlurmTest, await_that, call, main, names_on, start
 
 TRAINING = os.path.abspath(sys.argv[1])
 STEP = 36  # what each step adds: the sum of 1 to 8, for two workers with four replicas each
@@ -18,18 +18,6 @@ def srun(folder, *options):
 
 
 class Ends(SlurmTest):
-    def setUp(self):
-        self.crashed = None
-
-    def tearDown(self):
-        if self.crashed:
-            start_slurmd(self.crashed)
-            # So no host waits for the end of a job of which it has not heard.
-            call("scancel", "--user=root", fails=True)
-            call("scontrol", "update", "nodename=ALL", "state=down", "reason=test")
-            call("scontrol", "update", "nodename=ALL", "state=resume")
-        super().tearDown()
-
     def begin(self, name, *options):
         """Starts a training with srun. Returns it after its first checkpoint."""
         training = start(*srun(FOLDER / name, *options), MDIST_DEVICES="cpu*4")
@@ -38,26 +26,18 @@ class Ends(SlurmTest):
 
     def submit(self, name, *options):
         """The same in a batch script."""
-        job = Job(name, f"#SBATCH -N2 --ntasks-per-node=1 --requeue {' '.join(options)}\n{' '.join(srun(FOLDER / name))}\n", MDIST_DEVICES="cpu*4")
+        first = " ".join(["#SBATCH -N2 --ntasks-per-node=1 --requeue", *options])
+        job = Job(name, f"{first}\n{' '.join(srun(FOLDER / name))}\n", MDIST_DEVICES="cpu*4")
         job.await_words("saved:")
         return job
 
-    def read_until(self, training, words):
+    def read_until(self, training, words, count=1):
         said = ""
         for line in training.stdout:
             said += line
-            if words in line:
+            if said.count(words) == count and words in line:
                 return said
         self.fail(f"no {words} in {said}")
-
-    def crash(self, host, *programs):
-        self.crashed = host
-        crash(host, *programs)
-
-    def find_out(self, host):
-        """Tells the controller what it would find out by itself in SlurmdTimeout, and to use the host no more."""
-        call("scontrol", "update", f"nodename=host{host}", "state=drain", "reason=crashed")
-        call("scontrol", "update", f"nodename=host{host}", "state=down", "reason=crashed")
 
     def steps(self, said):
         """[(what, steps)], after a check of the sums."""
@@ -69,8 +49,8 @@ class Ends(SlurmTest):
     def test_a_host_that_ends(self):
         """All other workers end with an error that names a worker of that host. srun waits for Slurm's word on the host."""
         training = self.begin("host", "--ntasks-per-node=2")
-        self.crash(2)
-        said = self.read_until(training, "tasks 0-1: Exited with exit code 1")
+        self.crash_host(2)
+        said = self.read_until(training, "MDIST_ERR_PEER_LOST", 2)
         self.assertEqual(len(re.findall(r"MDIST_ERR_PEER_LOST: worker [23] \(10\.78\.0\.2, pid \d+\) is lost", said)), 2, said)
         self.find_out(2)
         self.assertIn("Node failure on host2", training.communicate()[0])
@@ -79,7 +59,7 @@ class Ends(SlurmTest):
     def test_daemons_that_end(self):
         """Workers do not need slurmd or slurmstepd. Slurm ends the job when it misses them, and then no worker is left."""
         training = self.begin("daemons")
-        self.crash(2, "slurmd", "slurmstepd")
+        self.crash_host(2, "slurmd", "slurmstepd")
         before = max(steps for _, steps in self.steps(self.read_until(training, "saved:")))
         after = max(steps for _, steps in self.steps(self.read_until(training, "saved:")))
         self.assertGreater(after, before)
@@ -115,7 +95,7 @@ class Ends(SlurmTest):
 
     def test_a_job_that_is_requeued_since_a_host_has_ended(self):
         job = self.submit("moved")
-        self.crash(2)
+        self.crash_host(2)
         job.await_words("MDIST_ERR_PEER_LOST: worker 1 ")
         self.find_out(2)
         self.check_goes_on(job)
