@@ -332,8 +332,28 @@ static void a_slurm_step_is_dealt_out_in_order_of_names(void **state) {
 
     FAILS(MDIST_ERR_CONFIG, mdist_cluster_from_slurm(types, many, 2, 0, &cluster, &error));
     FAILS(MDIST_ERR_CONFIG, mdist_cluster_from_slurm(NULL, NULL, 0, 65535, &cluster, &error));
+    setenv("SLURM_DISTRIBUTION", "arbitrary", 1); // the user has dealt out the ranks
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_from_slurm(NULL, NULL, 0, 0, &cluster, &error));
+    unsetenv("SLURM_DISTRIBUTION");
     unset_slurm();
     FAILS(MDIST_ERR_CONFIG, mdist_cluster_from_slurm(NULL, NULL, 0, 0, &cluster, &error));
+}
+
+static void heterogeneous_components_follow_each_other(void **state) {
+    (void)state;
+    mdist_cluster_t *cluster = NULL;
+    set_slurm("2");
+    setenv("SLURM_HET_SIZE", "2", 1);
+    setenv("SLURM_JOB_NODELIST_HET_GROUP_0", "m5", 1);
+    setenv("SLURM_JOB_NODELIST_HET_GROUP_1", "t02n[13,041]", 1);
+    OK(mdist_cluster_from_slurm(NULL, NULL, 0, 0, &cluster, &error));
+    assert_address(cluster, MDIST_TASK_WORKER, 0, "m5:8888");
+    assert_address(cluster, MDIST_TASK_WORKER, 2, "t02n13:8889");
+    mdist_cluster_destroy(cluster);
+    unsetenv("SLURM_HET_SIZE");
+    unsetenv("SLURM_JOB_NODELIST_HET_GROUP_0");
+    unsetenv("SLURM_JOB_NODELIST_HET_GROUP_1");
+    unset_slurm();
 }
 
 static void a_cluster_that_is_none_is_refused(void **state) {
@@ -365,6 +385,7 @@ int main(void) {
         cmocka_unit_test(a_config_takes_a_cluster),
         cmocka_unit_test(a_union_puts_lists_one_after_another),
         cmocka_unit_test(a_slurm_step_is_dealt_out_in_order_of_names),
+        cmocka_unit_test(heterogeneous_components_follow_each_other),
         cmocka_unit_test(a_cluster_that_is_none_is_refused),
     };
     return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
