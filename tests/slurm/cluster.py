@@ -84,6 +84,8 @@ def start_slurmd(host):
 
 
 def write_configuration():
+    with open("/run/hosts/names", "a") as names:  # the /etc/hosts of hosts.sh
+        names.write(f"{BRIDGE} {socket.gethostname()}\n")
     (FOLDER / "munge").mkdir(parents=True)
     (FOLDER / "munge").chmod(0o755)
     (FOLDER / "state").mkdir()

@@ -73,9 +73,10 @@ class Jobs(SlurmTest):
         file = FOLDER / "ranks"
         file.write_text("host2\nhost1\nhost2\n")
         dealt = {"SLURM_HOSTFILE": str(file)}
-        refused = start("srun", "-N2", "-n3", "--distribution=arbitrary", ALL_REDUCE, **dealt).communicate()[0]
+        refused = start("srun", "-n3", "--distribution=arbitrary", ALL_REDUCE, **dealt).communicate()[0]
+        self.assertIn("pass MDIST_STORE=host:", refused)
         store = "host2:" + re.search(r"pass MDIST_STORE=host:(\d+) to all workers", refused)[1]
-        said = call("srun", "-N2", "-n3", "--distribution=arbitrary", ALL_REDUCE, MDIST_STORE=store, **dealt)
+        said = call("srun", "-n3", "--distribution=arbitrary", ALL_REDUCE, MDIST_STORE=store, **dealt)
         self.assertEqual(found(said), sums(3))
 
     def check_together(self, said, sizes):
