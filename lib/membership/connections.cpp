@@ -65,7 +65,8 @@ ConnectionId Connections::add(Descriptor fresh, bool connecting) {
 
 void Connections::set_events(ConnectionId id, const Socket &socket) {
     epoll_event event = {};
-    event.events = (socket.closing || socket.connecting ? 0u : EPOLLIN) |
+    const bool reads = !socket.connecting && (!socket.closing || (socket.parting && socket.queued.empty()));
+    event.events = (reads ? EPOLLIN : 0u) |
                    (socket.connecting || !socket.queued.empty() ? EPOLLOUT : 0u);
     event.data.u64 = id;
     epoll_ctl(epoll_, EPOLL_CTL_MOD, socket.descriptor, &event);
@@ -143,10 +144,20 @@ void Connections::flush(ConnectionId id, Socket &socket) {
         sent += static_cast<std::size_t>(count);
     }
     socket.queued.erase(0, sent);
-    if (socket.closing && socket.queued.empty())
-        forget(id, true);
-    else
-        set_events(id, socket);
+    if (!socket.closing || !socket.queued.empty()) return set_events(id, socket);
+    socket.parting ? hang_up(id, socket) : forget(id, true);
+}
+
+/// Ends this direction, and drops what comes until the other side ends its own.
+void Connections::hang_up(ConnectionId id, Socket &socket) {
+    ::shutdown(socket.descriptor, SHUT_WR);
+    char bytes[kReadBytes];
+    ssize_t got = 0;
+    do {
+        got = recv(socket.descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return set_events(id, socket);
+    forget(id, true);
 }
 
 void Connections::close(ConnectionId id, uint64_t now_ns) {
@@ -156,6 +167,14 @@ void Connections::close(ConnectionId id, uint64_t now_ns) {
     found->second.closing = true;
     found->second.close_by_ns = now_ns + kFarewellNs;
     set_events(id, found->second);
+}
+
+void Connections::part(ConnectionId id, uint64_t now_ns) {
+    const auto found = sockets_.find(id);
+    if (found == sockets_.end()) return;
+    found->second.closing = found->second.parting = true;
+    found->second.close_by_ns = now_ns + kFarewellNs;
+    flush(id, found->second);
 }
 
 void Connections::watch(ConnectionId id, uint64_t silence_ns) {
@@ -193,7 +212,8 @@ void Connections::handle(ConnectionId id, uint32_t events, Machine &machine) {
         flush(id, socket);
         if (sockets_.count(id) == 0) return;
     }
-    if ((events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0) read_some(id, machine);
+    if ((events & (EPOLLIN | EPOLLERR | EPOLLHUP)) == 0) return;
+    socket.parting ? flush(id, socket) : read_some(id, machine);
 }
 
 void Connections::read_some(ConnectionId id, Machine &machine) {
@@ -242,7 +262,8 @@ void Connections::end_farewells() {
     for (;;) {
         std::vector<pollfd> waiting;
         for (const auto &[id, socket] : sockets_)
-            if (socket.closing) waiting.push_back({socket.descriptor, POLLOUT, 0});
+            if (socket.closing)
+                waiting.push_back({socket.descriptor, socket.queued.empty() ? short{POLLIN} : short{POLLOUT}, 0});
         const uint64_t now = monotonic_clock().now_ns();
         if (waiting.empty() || now >= deadline) return;
         poll(waiting.data(), waiting.size(), static_cast<int>((deadline - now) / 1'000'000 + 1));

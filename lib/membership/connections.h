@@ -31,6 +31,7 @@ class Connections {
     ConnectionId connect(const Endpoint &to);
     void send(ConnectionId id, std::string_view bytes);
     void close(ConnectionId id, uint64_t now_ns);
+    void part(ConnectionId id, uint64_t now_ns);
     void watch(ConnectionId id, uint64_t silence_ns);
     int release(ConnectionId id);
 
@@ -51,7 +52,7 @@ class Connections {
     void report_failures(Machine &machine);
     /// Ends the closed connections that have not sent their queued bytes in time.
     void end_late_farewells(uint64_t now_ns);
-    /// Waits up to half a second for closed connections to send their queued bytes. Tells no machine.
+    /// Waits up to half a second for the ends of closed connections. Tells no machine.
     void end_farewells();
 
   private:
@@ -59,6 +60,7 @@ class Connections {
         int descriptor = -1;
         bool connecting = false;
         bool closing = false; // the machine has closed it; queued bytes still go out
+        bool parting = false; // and then the other side is to close it
         uint64_t close_by_ns = 0;
         int send_error = 0; // errno of a failed send; nothing more is sent after it
         std::string queued;
@@ -69,6 +71,7 @@ class Connections {
     void finish_connecting(ConnectionId id, Socket &socket, Machine &machine);
     void cannot_send(ConnectionId id, Socket &socket, int error);
     void flush(ConnectionId id, Socket &socket);
+    void hang_up(ConnectionId id, Socket &socket);
 
     const int epoll_;
     const Wakener &wakener_;

@@ -39,14 +39,14 @@ enum class FrameKind : uint8_t {
     kMeshed,   // worker: I am connected with all of them
     kGo,       // all workers are connected with each other
     kOver,     // the session has ended; workers without a GO join again
-    // between workers (peers.h); what goes to all begins with the rank of who says it
+    // between workers (peers.h)
     kHeartbeat,
     kAbort,    // why the job fails
     kGoodbye,  // a worker leaves
     kExchange, // to worker 0: a worker's blob
     kTable,    // from worker 0: all blobs of an exchange
     kKey,      // from worker 0: what a data connection must show (data_sockets.h)
-    kEntered,  // how many operations a worker has entered
+    kEntered,  // how many operations workers have entered
     kNotice,   // a layer above tells its counterpart something (Membership::tell)
     // between the store of an elastic job and a worker (elastic/)
     kAsk,         // worker: I want the next generation, and hold these commits

@@ -113,8 +113,10 @@ void Peers::heard(uint32_t from, const ControlFrame &frame) {
         case FrameKind::kTable:
             heard_table(from, frame.payload);
             break;
-        case FrameKind::kKey:
         case FrameKind::kEntered:
+            heard_entered(from, frame.payload);
+            break;
+        case FrameKind::kKey:
         case FrameKind::kNotice:
             heard_news(from, frame);
             break;
@@ -137,11 +139,28 @@ void Peers::heard_news(uint32_t from, const ControlFrame &frame) {
         notices_.emplace_back(origin, frame.payload.substr(sizeof origin));
         return;
     }
-    if (frame.kind == FrameKind::kKey)
-        key_ = payload.bytes<sizeof(Digest)>();
-    else
-        entered_by_[origin] = payload.number<uint64_t>();
+    key_ = payload.bytes<sizeof(Digest)>();
     if (!payload.complete()) broke_protocol(from);
+}
+
+/// Pairs of a worker and the number of operations that it has entered. In a large session they come from a child, on
+/// their way to worker 0, or from the parent, on their way to all.
+void Peers::heard_entered(uint32_t from, const std::string &bytes) {
+    const uint32_t self = options_.rank, size = options_.size;
+    const bool direct = connects_all(size);
+    const bool ascends = !direct && from != 0 && parent_of(0, from, size) == self;
+    const bool descends = !direct && self != 0 && from == parent_of(0, self, size);
+    PayloadReader payload(bytes);
+    while (!payload.complete() && !payload.bad()) {
+        const auto rank = payload.number<uint32_t>();
+        const auto entered = payload.number<uint64_t>();
+        const bool may_say = direct ? rank == from : ascends ? hears_through(0, from, rank, size) : descends;
+        if (payload.bad() || rank >= size || !may_say) return broke_protocol(from);
+        entered_by_[rank] = std::max(entered_by_[rank], entered);
+        if (ascends && self == 0) announced_.insert(rank);
+    }
+    if (ascends && self != 0) send(parent_of(0, self, size), FrameKind::kEntered, bytes);
+    if (descends) send_to(children_of(0, self, size), FrameKind::kEntered, bytes);
 }
 
 std::string Peers::goodbye(uint32_t rank, const Departure &departure) {
@@ -160,6 +179,7 @@ void Peers::heard_goodbye(uint32_t from, std::string_view bytes) {
     const bool is_known = rank == from || (rank < options_.size && rank != options_.rank);
     if (payload.bad() || !is_known || (bytes.size() > kNumbers && !departure.why)) return broke_protocol(from);
     departed(rank, std::move(departure), from);
+    if (rank == from) drop(from); // it waits for that
 }
 
 void Peers::departed(uint32_t rank, Departure departure, uint32_t from) {
@@ -256,7 +276,22 @@ uint64_t Peers::entered(uint32_t rank) const {
 }
 
 void Peers::announce() {
-    say(FrameKind::kEntered, PayloadWriter().number(entered_.load(std::memory_order_relaxed)).take());
+    if (failure_) return;
+    const uint32_t self = options_.rank, size = options_.size;
+    const std::string pair = PayloadWriter().number(self).number(entered(self)).take();
+    if (connects_all(size))
+        send_to_neighbors(FrameKind::kEntered, pair);
+    else if (self != 0)
+        send(parent_of(0, self, size), FrameKind::kEntered, pair);
+    else
+        announced_.insert(0);
+}
+
+/// At worker 0 of a large session: tells all what has been announced since it last did.
+void Peers::tell_announced() {
+    PayloadWriter pairs;
+    for (const uint32_t rank : std::exchange(announced_, {})) pairs.number(rank).number(entered(rank));
+    send_to(children_of(0, 0, options_.size), FrameKind::kEntered, pairs.take());
 }
 
 void Peers::tell(const std::string &notice) {
@@ -326,7 +361,12 @@ Failure Peers::for_others(const Failure &cause) const noexcept {
 void Peers::leave() {
     if (!failure_)
         send_to_neighbors(FrameKind::kGoodbye, goodbye(options_.rank, {entered_.load(), last_exchange_, {}}));
-    for (const auto &[rank, neighbor] : neighbors_) drop(rank);
+    for (auto &[rank, neighbor] : neighbors_) {
+        if (neighbor.peer.connection == 0) continue;
+        failure_ ? world_.close(neighbor.peer.connection) : world_.part(neighbor.peer.connection);
+        neighbor.peer.connection = 0;
+    }
+    by_connection_.clear();
 }
 
 void Peers::send(uint32_t rank, FrameKind kind, const std::string &payload) {
@@ -384,6 +424,7 @@ void Peers::tick() {
     if (now >= next_heartbeat_ns_) {
         const std::string heartbeat = PayloadWriter().number(entered_.load(std::memory_order_relaxed)).take();
         if (!failure_) send_to_neighbors(FrameKind::kHeartbeat, heartbeat);
+        if (!failure_ && !announced_.empty()) tell_announced();
         next_heartbeat_ns_ = now + interval_ns_;
     }
     next_tick_ns_ = any_is_silent ? std::min(next_heartbeat_ns_, now + interval_ns_ / 4) : next_heartbeat_ns_;

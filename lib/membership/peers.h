@@ -3,7 +3,7 @@
 // failure, which it tells to all workers. Pure state; one thread at a time, except set_entered().
 //
 // A worker is connected with its neighbors (neighbors.h). What it says to all, they pass on. In a session of up to
-// kAllConnected workers all are neighbors, and nothing is passed on.
+// kAllConnected workers all are neighbors, and nothing is passed on. Others are called large here.
 //
 // Heartbeats. Each carries the number of operations entered, and one goes to each neighbor every min(1 s, timeout / 10),
 // but not more often than every 1 ms. That is enough, since one loss ends the session, and so one witness is enough.
@@ -20,12 +20,16 @@
 // large session, a goodbye is passed on only if nobody is known to have left earlier: that is enough to know that an
 // operation will not come about.
 //
+// Announcements. A worker that waits for others says how many operations it has entered, so that all can name those that
+// are behind. In a large session worker 0 gathers what is announced, and tells all with its next heartbeat.
+//
 // Exchanges. Each worker's blob goes to worker 0, which sends all of them to all. So worker 0 knows who is missing.
 #pragma once
 
 #include <atomic>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -105,6 +109,7 @@ class Peers {
     };
     void heard(uint32_t from, const ControlFrame &frame);
     void heard_news(uint32_t from, const ControlFrame &frame);
+    void heard_entered(uint32_t from, const std::string &payload);
     void heard_goodbye(uint32_t from, std::string_view payload);
     void heard_blob(uint32_t from, const std::string &payload);
     void heard_table(uint32_t from, const std::string &payload);
@@ -114,6 +119,7 @@ class Peers {
     void send(uint32_t rank, FrameKind kind, const std::string &payload);
     void send_to(const std::vector<uint32_t> &ranks, FrameKind kind, const std::string &payload);
     void send_to_neighbors(FrameKind kind, const std::string &payload, uint32_t but = UINT32_MAX);
+    void tell_announced();
     void say(FrameKind kind, std::string_view what);
     void drop(uint32_t rank);
     static std::string goodbye(uint32_t rank, const Departure &departure);
@@ -132,6 +138,7 @@ class Peers {
     std::map<uint32_t, Neighbor> neighbors_; // by rank
     std::map<ConnectionId, uint32_t> by_connection_;
     std::map<uint32_t, uint64_t> entered_by_; // operations, as far as they are known
+    std::set<uint32_t> announced_;            // at worker 0 of a large session: whom it has still to tell of
     std::map<uint32_t, Departure> departed_;
     uint64_t first_missed_exchange_ = UINT64_MAX; // the fewest exchanges begun by a worker that has left
     std::optional<Failure> failure_;

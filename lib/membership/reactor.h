@@ -55,6 +55,7 @@ class Reactor final : public World {
     void send_datagram(const Endpoint &to, std::string_view bytes) override;
     void send(ConnectionId connection, std::string_view bytes) override { connections_.send(connection, bytes); }
     void close(ConnectionId connection) override { connections_.close(connection, now_ns()); }
+    void part(ConnectionId connection) override { connections_.part(connection, now_ns()); }
     void watch(ConnectionId connection, uint64_t silence_ns) override { connections_.watch(connection, silence_ns); }
     int release(ConnectionId connection) override { return connections_.release(connection); }
 

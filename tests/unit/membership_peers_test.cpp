@@ -232,7 +232,7 @@ void a_failure_of_the_next_operation_waits_until_it_is_entered(void **) {
     pair.peers->set_entered(4);
     const Failure left = Failure(MDIST_ERR_PEER_LOST, "worker 2 has left").worker(2).reason("left");
     pair.hear(FrameKind::kGoodbye, goodbye(1, 4, 0) + encode(left));
-    pair.peers->closed(7, 0);
+    assert_int_equal(pair.world.closed.count(7), 1); // which the other worker waits for
     assert_false(pair.peers->failure().has_value());
     assert_true(pair.peers->set_entered(5));
     pair.peers->missed(5);
@@ -244,7 +244,7 @@ void a_departure_matters_when_the_worker_is_needed(void **) {
     Pair pair(kSecond);
     pair.peers->set_entered(4);
     pair.hear(FrameKind::kGoodbye, goodbye(1, 4, 0));
-    pair.peers->closed(7, 0);
+    assert_int_equal(pair.world.closed.count(7), 1); // which the other worker waits for
     assert_false(pair.peers->failure().has_value());
     assert_false(pair.peers->set_entered(4));
     assert_true(pair.peers->set_entered(5));
@@ -285,7 +285,7 @@ void all_hear_what_each_says_once_and_by_neighbors(void **) {
 
 void who_breaks_the_protocol_is_lost(void **) {
     const std::string none = PayloadWriter().number(uint64_t{0}).take();
-    for (int way = 0; way < 17; ++way) {
+    for (int way = 0; way < 18; ++way) {
         Pair pair(kSecond);
         if (way == 0) pair.hear(FrameKind::kExchange, blob(1, 2));
         if (way == 1) pair.hear(FrameKind::kRoster, "");
@@ -304,6 +304,7 @@ void who_breaks_the_protocol_is_lost(void **) {
         if (way == 13) pair.hear(FrameKind::kKey, PayloadWriter().number(uint32_t{1}).bytes(Digest{}).take());
         if (way == 14) pair.hear(FrameKind::kNotice, PayloadWriter().number(uint32_t{0}).take());
         if (way == 15) pair.hear(FrameKind::kEntered, PayloadWriter().number(uint32_t{1}).take());
+        if (way == 17) pair.hear(FrameKind::kEntered, PayloadWriter().number(uint32_t{0}).number(uint64_t{1}).take());
         if (way == 16) pair.hear(FrameKind::kGoodbye, goodbye(0, 4, 0)); // this worker's own
         assert_true(pair.peers->failure().has_value());
         assert_int_equal(pair.peers->failure()->status(), MDIST_ERR_PEER_LOST);
