@@ -38,7 +38,7 @@ std::vector<std::vector<int>> connect_hosts() {
 }
 
 std::unique_ptr<Link> make_link(test::Board &board, uint32_t rank, const std::vector<int> &sockets, uint64_t awake_ns) {
-    auto mates = std::make_shared<ShmMates>(rank, test::test_sizes(kWorkers), 1);
+    auto mates = std::make_shared<ShmMates>(rank, kWorkers, test::test_sizes(kWorkers), 1);
     std::vector<std::string> offers = board.exchange(rank, 0, mates->offer());
     for (uint32_t other = 0; other < kWorkers; ++other)
         if (!same_host(rank, other)) offers[other] = "\nanother host";

@@ -38,7 +38,7 @@ using namespace mdist;
 using namespace mdist::test;
 
 struct Fixture {
-    ShmMates mates{0, test_sizes(1), 1};
+    ShmMates mates{0, 1, test_sizes(1), 1};
     std::shared_ptr<ShmArena> arena = ShmArena::of(mates);
 };
 
@@ -142,7 +142,7 @@ void addresses_outside_are_not_in_the_arena(void **) {
 void a_region_in_the_arena_grows_without_moving_and_is_zero(void **) {
     ShmSizes sizes = test_sizes(1);
     sizes.arena_bytes = uint64_t{64} << 30; // address space
-    ShmMates mates(0, sizes, 1);
+    ShmMates mates(0, 1, sizes, 1);
     const auto arena = ShmArena::of(mates);
     if (!arena) skip(); // no such address space here
     const std::size_t all_free = arena->free_bytes();

@@ -303,11 +303,11 @@ void what_is_no_segment_of_a_mate_is_refused_with_the_reason(void **) {
 
 void workers_of_other_hosts_share_nothing_and_say_why(void **) {
     assert_string_not_equal(host_identity().c_str(), "");
-    ShmMates mates(0, test_sizes(3), 1);
+    ShmMates mates(0, 3, test_sizes(3), 1);
     const std::string offer = mates.offer();
     const std::string elsewhere = offer.substr(0, offer.find('\n')) + "\nanother boot id";
-    assert_string_equal(mates.open({offer, elsewhere, "no memfd here\n"}).c_str(), "100");
-    mates.settle({"100", "010", "001"});
+    assert_string_equal(mates.open({offer, elsewhere, "no memfd here\n"}).c_str(), "1");
+    mates.settle({"1", "1", "1"});
     assert_false(mates.shares(1) || mates.shares(2) || mates.all_share());
     assert_string_equal(mates.reason(1).c_str(), "it runs on another host");
     assert_string_equal(mates.reason(2).c_str(), "its host is not known");
@@ -336,20 +336,45 @@ void a_doorbell_wakes_its_owner_and_harms_nobody_when_that_has_ended(void **) {
 }
 
 void hosts_are_rows_of_as_many_workers_that_share_memory_or_there_are_none(void **) {
-    const auto per_host = [](const std::vector<std::string> &opened) {
-        ShmMates mates(0, test_sizes(static_cast<uint32_t>(opened.size())), 1);
-        mates.settle(opened);
-        return mates.per_host();
+    // The letter of each worker's host, and which workers of its host each has opened the memory of.
+    const auto per_host = [](const std::string &letters, const std::vector<std::string> &opened) {
+        std::vector<std::string> hosts;
+        for (const char letter : letters) hosts.push_back(letter == '-' ? "" : std::string(1, letter));
+        return ShmBlocks(hosts).length_of_rows(opened);
     };
-    assert_int_equal(per_host({"1100", "1100", "0011", "0011"}), 2);
-    assert_int_equal(per_host({"111111", "111111", "111111", "111111", "111111", "111111"}), 6);
-    assert_int_equal(per_host({"1000", "0100", "0010", "0001"}), 1);
-    assert_int_equal(per_host({"1010", "0101", "1010", "0101"}), 1);              // in turns
-    assert_int_equal(per_host({"11100", "11100", "11100", "00011", "00011"}), 1); // 3 + 2
-    assert_int_equal(per_host({"10000", "01111", "01111", "01111", "01111"}), 1); // 1 + 4
-    assert_int_equal(per_host({"1100", "0100", "0011", "0011"}), 1);              // in one direction only
-    assert_int_equal(per_host({"1100", "1100", "0011"}), 1);                      // one worker sent nothing
-    assert_int_equal(per_host({"110000", "110000", "001111", "001111", "001111", "001111"}), 1);
+    const std::string two = "11", three = "111", four = "1111";
+    assert_int_equal(per_host("aabb", {two, two, two, two}), 2);
+    assert_int_equal(per_host("aaaaaa", std::vector<std::string>(6, "111111")), 6);
+    assert_int_equal(per_host("abcd", {"1", "1", "1", "1"}), 1);
+    assert_int_equal(per_host("abab", {two, two, two, two}), 1); // in turns
+    assert_int_equal(per_host("aaabb", {three, three, three, two, two}), 1);
+    assert_int_equal(per_host("aaab", {three, three, three, "1"}), 1);
+    assert_int_equal(per_host("abbbb", {"1", four, four, four, four}), 1);
+    assert_int_equal(per_host("aabb", {two, "01", two, two}), 1); // in one direction only
+    assert_int_equal(per_host("aabb", {two, two, two, ""}), 1);   // one worker sent nothing
+    assert_int_equal(per_host("aaaa", {two + "00", two + "00", "00" + two, "00" + two}), 2); // in two containers
+    assert_int_equal(per_host("aab-", {two, two, "1", "1"}), 1);
+    assert_int_equal(per_host("aabbbb", {two, two, four, four, four, four}), 1);
+}
+
+void a_host_of_many_workers_has_equal_blocks_of_64_at_most(void **) {
+    for (const auto &[workers, length] : std::vector<std::pair<uint32_t, uint32_t>>{
+             {1, 1}, {2, 2}, {15, 15}, {63, 63}, {64, 64}, {66, 33}, {96, 48}, {128, 64}, {1000, 50}, {1024, 64}}) {
+        const ShmBlocks blocks(std::vector<std::string>(workers, "host"));
+        std::vector<std::string> opened;
+        for (uint32_t rank = 0; rank < workers; ++rank) {
+            const std::vector<uint32_t> &members = blocks.members(rank);
+            assert_int_equal(members.size(), length);
+            assert_int_equal(members.at(blocks.index(rank)), rank);
+            assert_int_equal(members[0], rank / length * length);
+            opened.emplace_back(length, '1');
+        }
+        assert_int_equal(blocks.length_of_rows(opened), length);
+    }
+    const ShmBlocks prime(std::vector<std::string>(67, "host"));
+    assert_int_equal(prime.members(0).size(), 64);
+    assert_int_equal(prime.members(66).size(), 3);
+    assert_int_equal(prime.length_of_rows(std::vector<std::string>(67, std::string(64, '1'))), 1);
 }
 
 } // namespace
@@ -368,6 +393,7 @@ SUBJECT(shm_link) {
         cmocka_unit_test(workers_of_other_hosts_share_nothing_and_say_why),
         cmocka_unit_test(a_doorbell_wakes_its_owner_and_harms_nobody_when_that_has_ended),
         cmocka_unit_test(hosts_are_rows_of_as_many_workers_that_share_memory_or_there_are_none),
+        cmocka_unit_test(a_host_of_many_workers_has_equal_blocks_of_64_at_most),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

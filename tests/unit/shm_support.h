@@ -90,7 +90,7 @@ inline ShmSizes test_sizes(uint32_t workers) {
 }
 
 inline std::shared_ptr<ShmMates> join(Board &board, uint32_t rank, const ShmSizes &sizes) {
-    auto mates = std::make_shared<ShmMates>(rank, sizes, 1);
+    auto mates = std::make_shared<ShmMates>(rank, board.workers(), sizes, 1);
     mates->settle(board.exchange(rank, 1, mates->open(board.exchange(rank, 0, mates->offer()))));
     for (uint32_t other = 0; other < board.workers(); ++other)
         if (other != rank && !mates->shares(other)) throw Failure(MDIST_ERR_INTERNAL, mates->reason(other));

@@ -20,7 +20,7 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t
 
 /// Sizes of the parts. The same on all workers of the job, except for the arena.
 struct ShmSizes {
-    uint64_t workers = 0;
+    uint64_t workers = 0;     // of a block at most
     uint64_t ring_bytes = 0;  // for each mate; a power of two
     uint64_t small_bytes = 0; // payload of a small operation
     uint64_t stage_bytes = 0; // one chunk of a large operation
@@ -116,7 +116,8 @@ struct ShmControl {
     ShmProgress progress;
 };
 
-/// Offsets from OwnSegment::data(). Untouched memory costs nothing, so there is room for the whole job.
+/// Offsets from OwnSegment::data(). Untouched memory costs nothing, so there is room for the largest block. Workers are
+/// counted by their places in it.
 class ShmLayout {
   public:
     static constexpr std::size_t kSlots = 2;
@@ -135,8 +136,8 @@ class ShmLayout {
 
     const ShmSizes &sizes() const { return sizes_; }
     std::size_t rings() const { return rings_; }
-    std::size_t lane(uint32_t rank, uint32_t channel) const { return lanes_ + at(rank, channel) * sizeof(ShmLane); }
-    std::size_t ring(uint32_t rank, uint32_t channel) const { return rings_ + at(rank, channel) * sizes_.ring_bytes; }
+    std::size_t lane(uint32_t place, uint32_t channel) const { return lanes_ + at(place, channel) * sizeof(ShmLane); }
+    std::size_t ring(uint32_t place, uint32_t channel) const { return rings_ + at(place, channel) * sizes_.ring_bytes; }
     std::size_t slot(uint64_t round) const { return slots_ + round % kSlots * slot_stride_; }
     std::size_t partials(uint64_t chunk) const { return stages_ + chunk % kStages * sizes_.stage_bytes; }
     std::size_t results(uint64_t chunk) const { return partials(chunk) + kStages * sizes_.stage_bytes; }
@@ -145,7 +146,7 @@ class ShmLayout {
 
   private:
     static constexpr std::size_t kPage = 4096;
-    std::size_t at(uint32_t rank, uint32_t channel) const { return channel * sizes_.workers + rank; }
+    std::size_t at(uint32_t place, uint32_t channel) const { return channel * sizes_.workers + place; }
     static std::size_t padded(std::size_t bytes) { return round_up(bytes, kPage); }
 
     ShmSizes sizes_;

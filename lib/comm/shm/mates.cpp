@@ -29,25 +29,6 @@ bool same_format(const ShmSizes &a, const ShmSizes &b) {
            a.stage_bytes == b.stage_bytes;
 }
 
-/// Whether `a` and `b` have opened each other's memory. opened[rank] has a '1' for each worker whose memory `rank` has.
-bool mutual(const std::vector<std::string> &opened, uint32_t a, uint32_t b) {
-    const auto has = [&](uint32_t rank, uint32_t other) {
-        return other < opened[rank].size() && opened[rank][other] == '1';
-    };
-    return a == b || (has(a, b) && has(b, a));
-}
-
-/// How many consecutive workers share memory, if the whole job consists of rows of that length; otherwise 1.
-uint32_t length_of_rows(const std::vector<std::string> &opened) {
-    const auto workers = static_cast<uint32_t>(opened.size());
-    uint32_t length = 1;
-    while (length < workers && mutual(opened, 0, length)) ++length;
-    for (uint32_t a = 0; a < workers; ++a)
-        for (uint32_t b = 0; b < a; ++b)
-            if (mutual(opened, a, b) != (a / length == b / length)) return 1;
-    return workers % length == 0 ? length : 1;
-}
-
 } // namespace
 
 ShmSizes ShmSizes::for_workers(uint32_t workers) {
@@ -55,6 +36,7 @@ ShmSizes ShmSizes::for_workers(uint32_t workers) {
     const auto pages = static_cast<uint64_t>(std::max(1L, sysconf(_SC_PHYS_PAGES)));
     const uint64_t memory = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     ShmSizes sizes;
+    workers = std::min(workers, ShmBlocks::kMostMates);
     sizes.workers = workers;
     sizes.ring_bytes = std::clamp(std::bit_floor(16 * kMebi / workers), kMebi / 16, kMebi / 4);
     sizes.small_bytes = std::clamp(std::bit_floor(kMebi / 2 / workers), kMebi / 64, kMebi / 4);
@@ -64,8 +46,9 @@ ShmSizes ShmSizes::for_workers(uint32_t workers) {
     return sizes;
 }
 
-ShmMates::ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads, std::vector<uint32_t> job_ranks)
-    : rank_(rank), job_ranks_(std::move(job_ranks)), mates_(sizes.workers) {
+ShmMates::ShmMates(uint32_t rank, uint32_t workers, const ShmSizes &sizes, uint32_t threads,
+                   std::vector<uint32_t> job_ranks)
+    : rank_(rank), job_ranks_(std::move(job_ranks)), mates_(workers) {
     try {
         doorbell_.emplace();
         make_own(sizes);
@@ -106,19 +89,27 @@ std::string ShmMates::offer() const {
 }
 
 std::string ShmMates::open(const std::vector<std::string> &offers) {
-    const std::string host = host_of(offer());
-    std::string opened;
+    std::vector<std::string> hosts;
+    for (const std::string &each : offers) hosts.push_back(host_of(each));
+    blocks_.emplace(hosts);
     for (uint32_t rank = 0; rank < workers() && own_; ++rank) {
+        if (blocks_->together(rank, rank_)) continue;
+        Mate &mate = mates_[rank];
+        mate.is_beyond = hosts[rank] == hosts[rank_] && !hosts[rank].empty();
+        mate.reason = mate.is_beyond ? text("it is not among the ", blocks_->members(rank_).size(),
+                                            " workers of this host that share memory with this one")
+                      : hosts[rank].empty() || hosts[rank_].empty() ? "its host is not known"
+                                                                    : "it runs on another host";
+    }
+    std::string opened;
+    for (const uint32_t rank : blocks_->members(rank_)) {
         try {
-            if (rank == rank_) continue;
-            if (host.empty() || host_of(offers[rank]).empty()) throw invalid("its host is not known");
-            if (host_of(offers[rank]) != host) throw invalid("it runs on another host");
-            open(rank, offers[rank]);
+            if (rank != rank_ && own_) open(rank, offers[rank]);
         } catch (const Failure &failure) {
             mates_[rank].reason = failure.message();
         }
+        opened += shares(rank) || rank == rank_ ? '1' : '0';
     }
-    for (uint32_t rank = 0; rank < workers(); ++rank) opened += shares(rank) || rank == rank_ ? '1' : '0';
     return opened;
 }
 
@@ -133,9 +124,9 @@ void ShmMates::open(uint32_t rank, const std::string &offer) {
 
 void ShmMates::settle(const std::vector<std::string> &opened) {
     // Decide by what all workers have told each other, so that all come to the same result.
-    per_host_ = length_of_rows(opened);
-    for (uint32_t rank = 0; rank < workers(); ++rank) {
-        if (!shares(rank) || (rank_ < opened[rank].size() && opened[rank][rank_] == '1')) continue;
+    per_host_ = blocks_->length_of_rows(opened);
+    for (const uint32_t rank : blocks_->members(rank_)) {
+        if (!shares(rank) || blocks_->share(opened, rank_, rank)) continue;
         mates_[rank].segment.reset();
         mates_[rank].doorbell.reset();
         mates_[rank].reason = "it cannot open the shared memory of this worker";

@@ -2,10 +2,12 @@
 // ShmMates: this worker's segment, and the segments of the other workers on the same host, by rank.
 //
 // Forming takes two exchanges among all workers of the job: first every worker's offer(), then every worker's open().
-// After settle(), two workers share memory if each could open the other's segment, and both know it. Not thread-safe
+// After settle(), two workers of a block (blocks.h) share memory if each could open the other's segment, and both know
+// it. Not thread-safe
 // until settle() returns; nothing changes after that.
 #pragma once
 
+#include "comm/shm/blocks.h"
 #include "comm/shm/doorbell.h"
 #include "comm/shm/layout.h"
 #include "comm/shm/segment.h"
@@ -25,7 +27,8 @@ class ShmMates {
     /// limits of this process are tight, the arena is smaller than asked for. If there is no shared memory at all, no
     /// mates are found.
     /// `job_ranks` are the workers' ranks in the job, if these are only some of its workers.
-    ShmMates(uint32_t rank, const ShmSizes &sizes, uint32_t threads, std::vector<uint32_t> job_ranks = {});
+    ShmMates(uint32_t rank, uint32_t workers, const ShmSizes &sizes, uint32_t threads,
+             std::vector<uint32_t> job_ranks = {});
 
     std::string offer() const;
     std::string open(const std::vector<std::string> &offers);
@@ -43,6 +46,10 @@ class ShmMates {
     uint32_t per_host() const { return per_host_; }
     /// Why a worker does not share memory, as a sentence about it.
     const std::string &reason(uint32_t rank) const { return mates_[rank].reason; }
+    /// Whether a worker shares no memory only because its host has too many workers.
+    bool is_beyond(uint32_t rank) const { return mates_[rank].is_beyond; }
+    /// Where a worker of this block has its lane and ring in a segment.
+    uint32_t place(uint32_t rank) const { return blocks_->index(rank); }
 
     const ShmLayout &layout() const { return *layout_; }
     const std::shared_ptr<OwnSegment> &segment() const { return own_; }
@@ -73,6 +80,7 @@ class ShmMates {
         std::unique_ptr<MateSegment> segment;
         std::unique_ptr<MateDoorbell> doorbell;
         std::string reason;
+        bool is_beyond = false;
     };
 
     const char *data(uint32_t rank) const { return mates_[rank].segment->data(); }
@@ -86,6 +94,7 @@ class ShmMates {
     std::shared_ptr<OwnSegment> own_; // shared with the memory given out from its arena
     std::optional<OwnDoorbell> doorbell_;
     std::string own_reason_;
+    std::optional<ShmBlocks> blocks_; // once the offers are known
     std::vector<Mate> mates_;
     uint32_t per_host_ = 1;
 };

@@ -99,7 +99,7 @@ class Links {
     void share_memory() {
         ShmSizes sizes = ShmSizes::for_workers(count());
         if (!lends_memory()) sizes.arena_bytes = 0;
-        auto mates = std::make_shared<ShmMates>(self_, sizes, threads_, is_job_ ? std::vector<uint32_t>() : ranks_);
+        auto mates = std::make_shared<ShmMates>(self_, count(), sizes, threads_, is_job_ ? std::vector<uint32_t>() : ranks_);
         const std::vector<std::string> opened = exchange(mates->open(exchange(mates->offer())));
         mates->settle(opened);
         per_host_ = mates->per_host();
@@ -125,12 +125,14 @@ class Links {
         for (uint32_t worker = 0; worker < count(); ++worker)
             if (worker != self_ && routes_[worker] == nullptr) others.push_back(worker);
         if (others.empty()) return;
-        if (settings_.implementation == "shm")
+        const auto lacking = std::find_if(others.begin(), others.end(),
+                                          [&](uint32_t worker) { return !mates_ || !mates_->is_beyond(worker); });
+        if (settings_.implementation == "shm" && lacking != others.end())
             throw Failure(MDIST_ERR_UNSUPPORTED,
                           text("communication.implementation is shm, but this worker shares no memory with ",
-                               membership_.name(ranks_[others[0]])))
+                               membership_.name(ranks_[*lacking])))
                 .reason("no_shared_memory")
-                .worker(ranks_[others[0]]);
+                .worker(ranks_[*lacking]);
         links_.push_back(make_tcp_link(self_, count(), sockets(kCollectives), kAwakeNs, settings_.checksums,
                                        is_job_ ? std::vector<uint32_t>() : ranks_));
         for (const uint32_t worker : others) {
