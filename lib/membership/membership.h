@@ -3,9 +3,9 @@
 //
 //   FORMING --all have joined--> READY --failure--> FAILED --> CLOSED
 //
-// The workers meet at the store (store.h). Then a control connection connects every pair of workers. It carries
-// heartbeats, exchange(), and aborts. The worker that detects a failure first tells all others, so that all have the
-// same first cause. All this runs on its own thread, so a worker whose program computes is not taken for dead. FAILED
+// The workers meet at the store (store.h). Then a control connection connects each with its neighbors (neighbors.h). It
+// carries heartbeats, exchange(), and aborts. The worker that detects a failure first tells all others, so that all have
+// the same first cause. All this runs on its own thread, so a worker whose program computes is not taken for dead. FAILED
 // is final: to recover, close all workers and form again.
 //
 // All functions: any thread. Nothing here waits without a deadline.
@@ -26,7 +26,7 @@ namespace mdist {
 
 class Membership {
   public:
-    /// Joins the job. Returns when every worker has joined and every pair is connected. Throws
+    /// Joins the job. Returns when every worker has joined and all neighbors are connected. Throws
     ///   TIMEOUT              naming a missing worker
     ///   UNAUTHENTICATED
     ///   CONFIG               if agreements differ, with the lines that do
@@ -81,7 +81,8 @@ class Membership {
     /// Sets how many operations this worker has entered. Others show it in messages. Fails the job if a worker has left
     /// that this operation needs.
     void set_entered(uint64_t sequence) noexcept;
-    /// Sends the number to all others now, before the next heartbeat does. For a worker that others may be waiting for.
+    /// Tells the number to all others, which may take a heartbeat's interval in a large job. For a worker that others may
+    /// be waiting for.
     void announce() noexcept;
     /// Fails the job if that worker has left.
     void need(uint32_t rank) noexcept;
@@ -92,7 +93,7 @@ class Membership {
     /// thread in this call. It must not wait. Set it once; notices that come before are kept.
     void when_told(std::function<void(uint32_t rank, const std::string &notice)> call);
 
-    /// The number of operations that a worker last reported.
+    /// The number of operations that a worker last reported, as far as this one knows.
     uint64_t entered(uint32_t rank) const;
 
   private:
