@@ -91,7 +91,7 @@ ALLOWED = {  # (rule, file): (most lines, why)
     ("limit", "tests/gpu_faults/hang_test.c"): (1, MUST_RUN_OUT),
     ("limit", "tests/multi/messages_test.c"): (1, MUST_RUN_OUT),
     ("limit", "tests/multi/membership_test.cpp"): (2, "a setting on which workers disagree; patience for what hangs"),
-    ("limit", "tests/unit/membership_strangers_test.cpp"): (2, "time is simulated"),
+    ("limit", "tests/unit/membership_strangers_test.cpp"): (3, "time is simulated"),
     ("limit", "tests/netns/names_test.py"): (1, "a name server that must not answer in time"),
     ("limit", "tests/support/hosts.sh"): (1, "asks again and again whether a host answers"),
     ("limit", "tests/fake_gpu/faults.cpp"): (1, "asks again and again"),

@@ -116,7 +116,7 @@ void every_pair_gets_the_data_connections_that_one_of_them_asks_for(void **) {
                     if (other == me) continue;
                     int socket = -1;
                     while ((socket = group.take_socket(link, other)) == DataSockets::kNotYet)
-                        static_cast<void>(news.try_acquire_for(std::chrono::seconds(50)));
+                        static_cast<void>(news.try_acquire_for(std::chrono::minutes(2)));
                     const char mine = static_cast<char>(round + static_cast<char>(me) * 4);
                     char theirs = '?';
                     if (!talk(socket, mine, &theirs)) theirs = '!';
