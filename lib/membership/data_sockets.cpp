@@ -28,7 +28,22 @@ DataSockets::DataSockets(World &world, const MembershipOptions &options, Peers &
     : world_(world), options_(options), peers_(peers) {}
 
 DataSockets::~DataSockets() {
+    give_up();
+}
+
+void DataSockets::give_up() {
     for (const auto &[place, descriptor] : ready_) close_descriptor(descriptor);
+    for (auto &[place, dialer] : dialers_) dialer.give_up();
+    for (const Guest &guest : early_) world_.close(guest.connection);
+    ready_.clear();
+    dialers_.clear();
+    early_.clear();
+    asked_.clear();
+}
+
+bool DataSockets::is_early(ConnectionId connection) const {
+    return std::any_of(early_.begin(), early_.end(),
+                       [connection](const Guest &guest) { return guest.connection == connection; });
 }
 
 const Dialer *DataSockets::dialer_of(ConnectionId connection) const {
@@ -42,8 +57,8 @@ Dialer *DataSockets::dialer_of(ConnectionId connection) {
 }
 
 std::size_t DataSockets::wanted(ConnectionId connection) const {
-    const Dialer *dialer = dialer_of(connection);
-    return dialer == nullptr ? 0 : dialer->channel().reader.wanted();
+    if (const Dialer *const dialer = dialer_of(connection)) return dialer->channel().reader.wanted();
+    return is_early(connection) ? 1 : 0; // it has nothing to say before it is let in
 }
 
 void DataSockets::connected(ConnectionId connection) {
@@ -51,6 +66,10 @@ void DataSockets::connected(ConnectionId connection) {
 }
 
 void DataSockets::received(ConnectionId connection, std::string_view bytes) {
+    if (is_early(connection)) {
+        world_.close(connection);
+        return closed(connection, 0);
+    }
     for (auto &[place, dialer] : dialers_) {
         if (dialer.connection() != connection) continue;
         try {
@@ -69,6 +88,7 @@ void DataSockets::received(ConnectionId connection, std::string_view bytes) {
 
 void DataSockets::closed(ConnectionId connection, int error) {
     if (Dialer *const dialer = dialer_of(connection)) dialer->closed(error);
+    std::erase_if(early_, [connection](const Guest &guest) { return guest.connection == connection; });
 }
 
 void DataSockets::arrived(Guest guest) {
@@ -93,11 +113,10 @@ void DataSockets::let_in(Guest guest) {
 
 /// Keeps a new connection until somebody takes it.
 void DataSockets::keep(const Place &place, ConnectionId connection) {
-    const int descriptor = world_.release(connection);
-    if (descriptor < 0) return; // it has ended already
-    const auto [ready, fresh] = ready_.try_emplace(place, descriptor);
-    if (!fresh) close_descriptor(std::exchange(ready->second, descriptor)); // the first attempt failed there, not here
-    news_.insert(place.first);
+    news_.insert(place.first); // what may throw comes first
+    const auto [ready, fresh] = ready_.try_emplace(place, -1);
+    close_descriptor(std::exchange(ready->second, world_.release(connection))); // a first attempt failed there, not here
+    if (ready->second < 0) ready_.erase(ready); // it has ended already
 }
 
 void DataSockets::drop_dialer(const Place &place) {
@@ -149,10 +168,10 @@ void DataSockets::forget(uint32_t link) {
     std::erase_if(ready_, is_of_link);
 }
 
-/// Whether that worker has left. It may have connected before that: an attempt that is under way goes on.
+/// Whether that worker has left. It may have let this one in before that.
 bool DataSockets::has_no_chance(const Place &place) const {
     const auto dialer = dialers_.find(place);
-    return peers_.left(place.second) && (dialer == dialers_.end() || dialer->second.pauses());
+    return peers_.left(place.second) && (dialer == dialers_.end() || !dialer->second.may_be_in());
 }
 
 void DataSockets::look_after(const Place &place, Asked &asked, uint64_t now) {

@@ -35,7 +35,7 @@ class DataSockets {
     DataSockets(const DataSockets &) = delete;
     DataSockets &operator=(const DataSockets &) = delete;
 
-    bool has(ConnectionId connection) const { return dialer_of(connection) != nullptr; }
+    bool has(ConnectionId connection) const { return dialer_of(connection) != nullptr || is_early(connection); }
     std::size_t wanted(ConnectionId connection) const;
     void connected(ConnectionId connection);
     void received(ConnectionId connection, std::string_view bytes);
@@ -51,6 +51,8 @@ class DataSockets {
     int take(const Place &place);
     /// Forgets what was asked for, and closes what nobody has taken.
     void forget(uint32_t link);
+    /// Closes what nobody has taken, and makes no more connections.
+    void give_up();
     /// The links for which take() may have news, since the last call.
     std::set<uint32_t> take_news() { return std::exchange(news_, {}); }
 
@@ -60,6 +62,7 @@ class DataSockets {
         uint64_t dials_ns; // when to connect, unless the other side has
         bool gone = false;
     };
+    bool is_early(ConnectionId connection) const;
     const Dialer *dialer_of(ConnectionId connection) const;
     Dialer *dialer_of(ConnectionId connection);
     void dial(const Place &place);

@@ -44,7 +44,7 @@ enum class FrameKind : uint8_t {
     kAbort,    // why the job fails
     kGoodbye,  // a worker leaves
     kExchange, // to worker 0: a worker's blob
-    kTable,    // from worker 0: all blobs of an exchange
+    kTable,    // from worker 0: it has begun an exchange, and later all blobs of it
     kKey,      // from worker 0: what a data connection must show (data_sockets.h)
     kEntered,  // how many operations workers have entered
     kNotice,   // a layer above tells its counterpart something (Membership::tell)

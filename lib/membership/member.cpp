@@ -116,6 +116,7 @@ void Member::leave() {
     if (closed_) return;
     closed_ = true;
     lobby_.shut();
+    if (sockets_) sockets_->give_up();
     // The store must hear it before the other workers do: they end because of it, and the store records who left first.
     forming_.leave_store(!failure());
     if (peers_)

@@ -171,19 +171,23 @@ void Membership::Body::throw_failure() const {
 std::vector<std::string> Membership::Body::exchange(const std::string &blob, uint64_t timeout_ns) {
     if (blob.size() > kMostBlobBytes)
         throw invalid(text("a blob of ", blob.size(), " bytes is too large; the maximum is 65536"));
-    // Worker 0 knows whom all wait for, so it is the first to say so.
-    constexpr uint64_t kGraceNs = 1'000'000'000;
-    const uint64_t limit_ns = timeout_ns + (options_.rank == 0 ? 0 : std::min(kGraceNs, UINT64_MAX - timeout_ns));
-    const Deadline deadline = deadline_after(limit_ns);
+    const Deadline deadline = deadline_after(timeout_ns);
     std::unique_lock<std::mutex> hold(reactor().lock());
     throw_failure();
     Peers &peers = thread_->peers();
     const uint64_t number = peers.begin_exchange(blob);
     reactor().wake();
     const auto ready = [&] { return peers.failure().has_value() || peers.exchanged(number); };
-    const bool in_time = await(hold, thread_->changed(), deadline, ready, [&]() -> WaitText {
-        return {peers.name(options_.rank), "an exchange of all workers", peers.name(peers.awaited(number))};
-    });
+    const auto wait_until = [&](Deadline end) {
+        return await(hold, thread_->changed(), end, ready, [&]() -> WaitText {
+            return {peers.name(options_.rank), "an exchange of all workers", peers.name(peers.awaited(number))};
+        });
+    };
+    bool in_time = wait_until(deadline);
+    // Worker 0 knows whom all wait for. If it waits, too, it is the one to say so.
+    constexpr uint64_t kGraceNs = 1'000'000'000;
+    if (!in_time && options_.rank != 0 && peers.chief_waits(number))
+        in_time = wait_until(deadline_after(timeout_ns + std::min(kGraceNs, UINT64_MAX - timeout_ns)));
     if (peers.exchanged(number)) return peers.take_exchange(number);
     if (!in_time) {
         const uint32_t late = peers.awaited(number);

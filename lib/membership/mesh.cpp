@@ -123,8 +123,9 @@ void Mesh::receive_peer(uint32_t rank, std::string_view bytes) {
     if (auto frame = peer.channel->reader.next()) {
         if (frame->kind == FrameKind::kHeartbeat)
             std::erase_if(peer.early, [](const ControlFrame &old) { return old.kind == FrameKind::kHeartbeat; });
+        peer.early_bytes += frame->payload.size();
         peer.early.push_back(std::move(*frame));
-        broken = peer.early.size() > kMostEarly * options_.size;
+        broken = peer.early.size() > kMostEarly * options_.size || peer.early_bytes > most_from_peer(options_.size);
     } else {
         broken = peer.channel->reader.fault() != FrameReader::Fault::kNone;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mesh: connects a worker with its neighbors in a session (neighbors.h). The higher rank connects to the lower. A
-// connection that ends is made again. Pure state; one thread at a time.
+// connection that ends before its peer was told GO is made again. Pure state; one thread at a time.
 #pragma once
 
 #include <map>
@@ -19,6 +19,7 @@ struct Peer {
     ConnectionId connection = 0; // 0: has ended since the peer was told GO
     std::optional<Channel> channel = {};
     std::vector<ControlFrame> early = {}; // what it said before this worker was told GO
+    std::size_t early_bytes = 0;          // their payloads
 };
 
 /// A session and its connections.

@@ -42,7 +42,7 @@ Peers::Peers(World &world, const MembershipOptions &options, Formed formed)
         if (neighbor.peer.connection == 0) end_of_connection(rank, 0);
     if (options_.rank != 0) return;
     world_.random(key_.emplace().data(), sizeof(Digest));
-    say(FrameKind::kKey, PayloadWriter().bytes(*key_).take());
+    send_to_neighbors(FrameKind::kKey, PayloadWriter().bytes(*key_).take());
 }
 
 std::size_t Peers::wanted(ConnectionId connection) const {
@@ -117,30 +117,36 @@ void Peers::heard(uint32_t from, const ControlFrame &frame) {
             heard_entered(from, frame.payload);
             break;
         case FrameKind::kKey:
+            heard_key(from, frame.payload);
+            break;
         case FrameKind::kNotice:
-            heard_news(from, frame);
+            heard_notice(from, frame.payload);
             break;
         default:
             broke_protocol(from);
     }
 }
 
-/// Passes on what a worker says to all, and then heeds it.
-void Peers::heard_news(uint32_t from, const ControlFrame &frame) {
-    PayloadReader payload(frame.payload);
+/// It comes from each neighbor, since the one on the shortest way may have left before it passed it on.
+void Peers::heard_key(uint32_t from, const std::string &bytes) {
+    PayloadReader payload(bytes);
+    const auto key = payload.bytes<sizeof(Digest)>();
+    const bool may_say = !connects_all(options_.size) || from == 0;
+    if (!payload.complete() || !may_say || (key_ && *key_ != key)) return broke_protocol(from);
+    if (key_) return;
+    key_ = key;
+    if (!connects_all(options_.size)) send_to_neighbors(FrameKind::kKey, bytes, from);
+}
+
+/// Passes on what a worker says to all, and keeps it.
+void Peers::heard_notice(uint32_t from, const std::string &bytes) {
+    PayloadReader payload(bytes);
     const auto origin = payload.number<uint32_t>();
     const uint32_t self = options_.rank, size = options_.size;
-    const bool may_say = frame.kind != FrameKind::kKey || (origin == 0 && !key_);
-    if (payload.bad() || origin >= size || origin == self || from != parent_of(origin, self, size) || !may_say)
-        return broke_protocol(from);
-    send_to(children_of(origin, self, size), frame.kind, frame.payload);
-    if (frame.kind == FrameKind::kNotice) {
-        if (notices_.size() >= kMostNotices) return broke_protocol(from);
-        notices_.emplace_back(origin, frame.payload.substr(sizeof origin));
-        return;
-    }
-    key_ = payload.bytes<sizeof(Digest)>();
-    if (!payload.complete()) broke_protocol(from);
+    const bool comes_here = origin < size && origin != self && from == parent_of(origin, self, size);
+    if (payload.bad() || !comes_here || notices_.size() >= kMostNotices) return broke_protocol(from);
+    send_to(children_of(origin, self, size), FrameKind::kNotice, bytes);
+    notices_.emplace_back(origin, bytes.substr(sizeof origin));
 }
 
 /// Pairs of a worker and the number of operations that it has entered. In a large session they come from a child, on
@@ -189,9 +195,24 @@ void Peers::departed(uint32_t rank, Departure departure, uint32_t from) {
     entered_by_[rank] = known->second.entered;
     first_missed_exchange_ = std::min(first_missed_exchange_, known->second.exchanges);
     first_departure_.store(std::min(first_departure_.load(), known->second.entered));
-    if (is_news && !connects_all(options_.size))
-        send_to_neighbors(FrameKind::kGoodbye, goodbye(rank, known->second), from);
+    if (!connects_all(options_.size)) {
+        if (is_news)
+            send_to_neighbors(FrameKind::kGoodbye, goodbye(rank, known->second), from);
+        else
+            untold_.push_back(rank);
+    }
     missed(entered_.load());
+}
+
+/// Passes on who has left since the last heartbeat, in one piece to each neighbor: at the end of a job all leave.
+void Peers::tell_departures() {
+    const std::vector<uint32_t> ranks = std::exchange(untold_, {});
+    for (const auto &[to, neighbor] : neighbors_) {
+        std::vector<std::string> payloads;
+        for (const uint32_t rank : ranks)
+            if (rank != to) payloads.push_back(goodbye(rank, departed_.at(rank)));
+        send(to, FrameKind::kGoodbye, payloads);
+    }
 }
 
 // ---- Exchanges
@@ -229,8 +250,12 @@ void Peers::heard_table(uint32_t from, const std::string &bytes) {
     PayloadReader payload(bytes);
     const auto number = payload.number<uint64_t>();
     const uint32_t self = options_.rank, size = options_.size;
-    if (self == 0 || from != parent_of(0, self, size) || number != last_exchange_ || !under_way_)
-        return broke_protocol(from);
+    if (self == 0 || from != parent_of(0, self, size)) return broke_protocol(from);
+    if (payload.complete() && number > chief_began_ && number - last_exchange_ <= 1) {
+        chief_began_ = number;
+        return send_to(children_of(0, self, size), FrameKind::kTable, bytes);
+    }
+    if (number != last_exchange_ || !under_way_) return broke_protocol(from);
     std::vector<std::string> blobs;
     for (uint32_t rank = 0; rank < size && !payload.bad(); ++rank) blobs.push_back(payload.text());
     if (!payload.complete()) return broke_protocol(from);
@@ -245,11 +270,13 @@ uint64_t Peers::begin_exchange(const std::string &blob) {
     const uint32_t self = options_.rank;
     under_way_ = true;
     gathered_[number].emplace(self, self == 0 ? blob : std::string());
-    if (self == 0)
+    if (self == 0) {
+        send_to(children_of(0, 0, options_.size), FrameKind::kTable, PayloadWriter().number(number).take());
         complete(number);
-    else
+    } else {
         send(parent_of(0, self, options_.size), FrameKind::kExchange,
              PayloadWriter().number(self).number(number).text(blob).take());
+    }
     missed(entered_.load());
     return number;
 }
@@ -295,14 +322,9 @@ void Peers::tell_announced() {
 }
 
 void Peers::tell(const std::string &notice) {
-    say(FrameKind::kNotice, notice);
-}
-
-/// Says it to all.
-void Peers::say(FrameKind kind, std::string_view what) {
     if (failure_) return;
     const uint32_t self = options_.rank;
-    send_to(children_of(self, self, options_.size), kind, PayloadWriter().number(self).take().append(what));
+    send_to(children_of(self, self, options_.size), FrameKind::kNotice, PayloadWriter().number(self).take() + notice);
 }
 
 void Peers::missed(uint64_t sequence) noexcept {
@@ -339,7 +361,7 @@ void Peers::end(const Failure &cause, uint64_t from) noexcept {
         if (from == 0)
             send_to_neighbors(FrameKind::kAbort, encode(told));
         else
-            send_to_neighbors(FrameKind::kGoodbye, goodbye(options_.rank, {from - 1, last_exchange_, told}));
+            send_to_neighbors(FrameKind::kGoodbye, goodbye(options_.rank, {from - 1, last_exchange_ - (under_way_ ? 1 : 0), told}));
     } catch (const std::bad_alloc &) {
         for (const auto &[rank, neighbor] : neighbors_) drop(rank);
     }
@@ -370,10 +392,17 @@ void Peers::leave() {
 }
 
 void Peers::send(uint32_t rank, FrameKind kind, const std::string &payload) {
+    send(rank, kind, std::vector<std::string>{payload});
+}
+
+/// Sends a frame for each payload.
+void Peers::send(uint32_t rank, FrameKind kind, const std::vector<std::string> &payloads) {
     Peer &peer = neighbors_.at(rank).peer;
     if (peer.connection == 0) return;
     try {
-        world_.send(peer.connection, peer.channel->pack(kind, session_, payload));
+        std::string frames;
+        for (const std::string &payload : payloads) frames += peer.channel->pack(kind, session_, payload);
+        world_.send(peer.connection, frames);
     } catch (const std::bad_alloc &) {
         drop(rank); // the channel may count a frame that was never sent, and its seals would be wrong from now on
         throw;
@@ -425,6 +454,7 @@ void Peers::tick() {
         const std::string heartbeat = PayloadWriter().number(entered_.load(std::memory_order_relaxed)).take();
         if (!failure_) send_to_neighbors(FrameKind::kHeartbeat, heartbeat);
         if (!failure_ && !announced_.empty()) tell_announced();
+        if (!failure_ && !untold_.empty()) tell_departures();
         next_heartbeat_ns_ = now + interval_ns_;
     }
     next_tick_ns_ = any_is_silent ? std::min(next_heartbeat_ns_, now + interval_ns_ / 4) : next_heartbeat_ns_;

@@ -17,13 +17,15 @@
 // Departures. A worker that says goodbye fails the job only when another worker enters an operation that it did not
 // enter, or exchanges or connects. The worker that fails for this reason counts as departed in the same way. So the
 // workers finish every operation that all have entered, even if some hear of the failure of the next one first. In a
-// large session, a goodbye is passed on only if nobody is known to have left earlier: that is enough to know that an
-// operation will not come about.
+// large session, a goodbye is passed on at once if nobody is known to have left earlier: that is enough to know that an
+// operation will not come about. The others are passed on with the next heartbeat. A worker whose neighbors have all
+// left hears nothing more.
 //
 // Announcements. A worker that waits for others says how many operations it has entered, so that all can name those that
 // are behind. In a large session worker 0 gathers what is announced, and tells all with its next heartbeat.
 //
-// Exchanges. Each worker's blob goes to worker 0, which sends all of them to all. So worker 0 knows who is missing.
+// Exchanges. Each worker's blob goes to worker 0, which sends all of them to all. So worker 0 knows who is missing. It
+// tells all when it begins, so that nobody takes it for the one that is late.
 #pragma once
 
 #include <atomic>
@@ -71,6 +73,9 @@ class Peers {
     /// whose blobs come through this worker, else worker 0. Only before exchanged().
     uint32_t awaited(uint64_t number) const;
 
+    /// Whether worker 0 waits in that exchange, too.
+    bool chief_waits(uint64_t number) const { return chief_began_ >= number; }
+
     /// Sends a notice to all.
     void tell(const std::string &notice);
     /// What other workers have told since the last call. What one of them has told is in order.
@@ -108,7 +113,8 @@ class Peers {
         std::optional<Failure> why = {}; // its failure, if it left because another worker had left
     };
     void heard(uint32_t from, const ControlFrame &frame);
-    void heard_news(uint32_t from, const ControlFrame &frame);
+    void heard_key(uint32_t from, const std::string &payload);
+    void heard_notice(uint32_t from, const std::string &payload);
     void heard_entered(uint32_t from, const std::string &payload);
     void heard_goodbye(uint32_t from, std::string_view payload);
     void heard_blob(uint32_t from, const std::string &payload);
@@ -117,10 +123,11 @@ class Peers {
     void end_of_connection(uint32_t rank, int error);
     void broke_protocol(uint32_t rank);
     void send(uint32_t rank, FrameKind kind, const std::string &payload);
+    void send(uint32_t rank, FrameKind kind, const std::vector<std::string> &payloads);
     void send_to(const std::vector<uint32_t> &ranks, FrameKind kind, const std::string &payload);
     void send_to_neighbors(FrameKind kind, const std::string &payload, uint32_t but = UINT32_MAX);
     void tell_announced();
-    void say(FrameKind kind, std::string_view what);
+    void tell_departures();
     void drop(uint32_t rank);
     static std::string goodbye(uint32_t rank, const Departure &departure);
     bool look_after(uint32_t rank, uint64_t now, uint64_t slept_ns);
@@ -140,6 +147,7 @@ class Peers {
     std::map<uint32_t, uint64_t> entered_by_; // operations, as far as they are known
     std::set<uint32_t> announced_;            // at worker 0 of a large session: whom it has still to tell of
     std::map<uint32_t, Departure> departed_;
+    std::vector<uint32_t> untold_; // in a large session: of these, those to tell of with the next heartbeat
     uint64_t first_missed_exchange_ = UINT64_MAX; // the fewest exchanges begun by a worker that has left
     std::optional<Failure> failure_;
     /// By exchange and rank: the blobs that have come. Other workers than 0 have sent them on, and keep no more than who
@@ -147,6 +155,7 @@ class Peers {
     std::map<uint64_t, std::map<uint32_t, std::string>> gathered_;
     std::map<uint64_t, std::vector<std::string>> tables_;
     uint64_t last_exchange_ = 0;
+    uint64_t chief_began_ = 0; // the last exchange that worker 0 has begun, as far as this worker knows
     bool under_way_ = false; // that exchange
     Notices notices_;
     uint64_t interval_ns_;

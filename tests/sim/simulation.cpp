@@ -164,6 +164,7 @@ void Simulation::to_process(Process &process, std::function<void()> what) {
     if (!process.alive_) return;
     if (process.stopped_) return process.held_.push_back(std::move(what));
     what();
+    if (when_told_) when_told_(process);
     if (process.alive_) schedule_tick(process);
 }
 

@@ -40,6 +40,7 @@ class Process final : public World {
     void touched();
     bool alive() const { return alive_; }
     bool stopped() const { return stopped_; }
+    uint32_t number() const { return number_; }
     const std::string &host() const { return host_; }
     /// Listens on the port, as a store does.
     void listen_at(uint16_t port) { port_ = port; }
@@ -79,6 +80,8 @@ class Simulation {
     void after(uint64_t delay, std::function<void()> event) { at(now_ + delay, std::move(event)); }
     /// Runs one event. Returns false if there is none before or at `limit`.
     bool step(uint64_t limit);
+    /// Sets what to call after each event of a process.
+    void when_told(std::function<void(Process &)> call) { when_told_ = std::move(call); }
     uint64_t events() const { return count_; }
     void trace(const std::string &what);
 
@@ -141,6 +144,7 @@ class Simulation {
         }
     };
     std::mt19937_64 engine_;
+    std::function<void(Process &)> when_told_;
     bool trace_;
     uint64_t now_ = 1'000'000'000;
     uint64_t count_ = 0;

@@ -301,7 +301,7 @@ void who_breaks_the_protocol_is_lost(void **) {
         if (way == 10) pair.hear(FrameKind::kExchange, blob(0, 1)); // this worker's own
         if (way == 11) pair.hear(FrameKind::kExchange, blob(2, 1)); // of nobody
         if (way == 12) pair.hear(FrameKind::kTable, PayloadWriter().number(uint64_t{1}).text("").text("").take());
-        if (way == 13) pair.hear(FrameKind::kKey, PayloadWriter().number(uint32_t{1}).bytes(Digest{}).take());
+        if (way == 13) pair.hear(FrameKind::kKey, PayloadWriter().bytes(Digest{}).take()); // not from worker 0
         if (way == 14) pair.hear(FrameKind::kNotice, PayloadWriter().number(uint32_t{0}).take());
         if (way == 15) pair.hear(FrameKind::kEntered, PayloadWriter().number(uint32_t{1}).take());
         if (way == 17) pair.hear(FrameKind::kEntered, PayloadWriter().number(uint32_t{0}).number(uint64_t{1}).take());

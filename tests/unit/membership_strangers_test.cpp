@@ -230,9 +230,10 @@ void a_hello_counts_only_where_it_is_meant_to_go(void **) {
     }
 }
 
-/// Worker 0 of two, at work.
+/// A worker of two, at work.
 struct Formation {
-    Formation() {
+    explicit Formation(uint32_t rank = 0) {
+        options.rank = rank;
         options.size = 2;
         options.job = "job";
         options.heartbeat_timeout_ns = 1'000'000'000;
@@ -240,10 +241,20 @@ struct Formation {
         Formed formed;
         formed.session[0] = 5;
         formed.roster = {{"10.0.0.1", 1, true}, {"10.0.0.2", 2, true}};
-        formed.peers[1].connection = 7;
-        formed.peers[1].channel.emplace(std::size_t{1} << 17);
+        formed.peers[1 - rank].connection = 7;
+        formed.peers[1 - rank].channel.emplace(std::size_t{1} << 17);
         peers = std::make_unique<Peers>(world, options, std::move(formed));
         sockets = std::make_unique<DataSockets>(world, options, *peers);
+    }
+    /// The other worker says this.
+    void hear(FrameKind kind, const std::string &payload) {
+        Channel far(1000);
+        const std::string bytes = far.pack(kind, peers->session(), payload);
+        for (std::string_view rest = bytes; !rest.empty();) {
+            const std::string_view piece = rest.substr(0, peers->wanted(7));
+            rest.remove_prefix(piece.size());
+            peers->received(7, piece);
+        }
     }
     /// A data connection of link 3 comes from worker 1. Returns whether it is let in.
     bool comes() { return comes(PayloadWriter().bytes(*peers->key()).take()); }
@@ -305,8 +316,8 @@ void a_data_connection_comes_in_by_the_key_alone(void **) {
     Channel far(1 << 17);
     feed_all(far.reader, here.world.sent[7], &frames);
     assert_int_equal(static_cast<int>(frames.at(0).kind), static_cast<int>(FrameKind::kKey));
-    assert_true(frames[0].payload == PayloadWriter().number(uint32_t{0}).bytes(key).take());
     const std::string right = PayloadWriter().bytes(key).take();
+    assert_true(frames[0].payload == right);
     for (const std::string &wrong : {std::string(), std::string(32, '\0'), right + "x", right.substr(1)})
         assert_false(here.comes(wrong));
     assert_int_equal(here.sockets->take({3, 1}), DataSockets::kNotYet);
@@ -314,22 +325,37 @@ void a_data_connection_comes_in_by_the_key_alone(void **) {
     close_descriptor(here.sockets->take({3, 1}));
 }
 
+void a_data_connection_that_comes_before_the_key_waits_for_it(void **) {
+    Formation here(1);
+    const std::string key(32, 'k');
+    const auto comes = [&here](const std::string &body) {
+        const ConnectionId id = ++here.world.last_id;
+        Guest guest{id, "10.0.0.1", hello_to(1, Role::kData, 0), body, Channel(1000)};
+        guest.hello.number = 3;
+        here.sockets->arrived(std::move(guest));
+        return id;
+    };
+    const ConnectionId ends = comes(key), speaks = comes(key);
+    assert_int_equal(here.world.closed.count(speaks), 0);
+    assert_int_equal(here.sockets->wanted(speaks), 1); // the world goes on with it
+    here.sockets->closed(ends, 0);
+    here.sockets->received(speaks, "x");
+    assert_int_equal(here.world.closed.count(speaks), 1);
+    assert_false(here.sockets->has(ends) || here.sockets->has(speaks));
+    const ConnectionId wrong = comes("another key of 32 bytes, as it is"), right = comes(key);
+    here.hear(FrameKind::kKey, key);
+    here.tick();
+    assert_int_equal(here.world.closed.count(wrong), 1);
+    assert_int_equal(here.world.released.back(), right);
+    close_descriptor(here.sockets->take({3, 0}));
+}
+
 void who_has_left_makes_no_data_connection(void **) {
     Formation here;
     const DataSockets::Place place = {3, 1};
     here.sockets->ask(place);
     here.tick();
-    Channel far(1000);
-    const std::string goodbye =
-        far.pack(FrameKind::kGoodbye, here.peers->session(), PayloadWriter().number(uint32_t{1}).number(uint64_t{0}).number(uint64_t{0}).take());
-    for (std::string_view rest = goodbye; !rest.empty();) {
-        const std::string_view piece = rest.substr(0, here.peers->wanted(7));
-        rest.remove_prefix(piece.size());
-        here.peers->received(7, piece);
-    }
-    here.sockets->tick();
-    assert_int_equal(here.sockets->take(place), DataSockets::kNotYet); // the attempt under way may succeed
-    here.sockets->closed(here.world.last_id, ECONNREFUSED);
+    here.hear(FrameKind::kGoodbye, PayloadWriter().number(uint32_t{1}).number(uint64_t{0}).number(uint64_t{0}).take());
     here.tick();
     assert_int_equal(here.sockets->take(place), DataSockets::kGone);
     assert_int_equal(here.world.connects.size(), 1);
@@ -410,6 +436,7 @@ SUBJECT(membership_strangers) {
         cmocka_unit_test(a_hello_counts_only_where_it_is_meant_to_go),
         cmocka_unit_test(a_data_connection_is_made_by_either_side_and_counts_once),
         cmocka_unit_test(a_data_connection_comes_in_by_the_key_alone),
+        cmocka_unit_test(a_data_connection_that_comes_before_the_key_waits_for_it),
         cmocka_unit_test(who_has_left_makes_no_data_connection),
         cmocka_unit_test(a_data_connection_that_cannot_be_made_fails_the_job),
         cmocka_unit_test(what_cannot_be_sent_as_a_datagram_is_lost_and_no_more),

@@ -60,10 +60,10 @@ void Mail::leave() noexcept {
         pthread_join(thread_, nullptr);
         lock.lock();
     }
-    // Messages that were sent, and that the system had no room for yet.
-    constexpr uint64_t kLongestNs = 1'000'000'000;
+    // Messages that were sent, and that the system had no room for yet, or no connection.
+    constexpr uint64_t kLongestNs = 5'000'000'000;
     const uint64_t begin = monotonic_clock().now_ns();
-    for (uint64_t sleep = 0; carrier_->has_to_send() && group_.ready(); sleep = kLongestNs / 100) {
+    for (uint64_t sleep = 0; carrier_->has_to_send() && group_.ready(); sleep = kLongestNs / 500) {
         if (monotonic_clock().now_ns() - begin > kLongestNs) break;
         carry_now(lock, kThread, sleep);
     }

@@ -3,8 +3,7 @@
 //
 // Forming takes two exchanges among all workers of the job: first every worker's offer(), then every worker's open().
 // After settle(), two workers of a block (blocks.h) share memory if each could open the other's segment, and both know
-// it. Not thread-safe
-// until settle() returns; nothing changes after that.
+// it. Not thread-safe until settle() returns; nothing changes after that.
 #pragma once
 
 #include "comm/shm/blocks.h"

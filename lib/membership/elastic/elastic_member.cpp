@@ -320,6 +320,7 @@ void ElasticMember::leave() {
     send_to_store(FrameKind::kGoodbye, {});
     store_.give_up();
     leave_generation();
+    if (sockets_) sockets_->give_up();
     if (peers_) peers_->leave();
 }
 

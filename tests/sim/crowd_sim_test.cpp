@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thousand workers in the simulation: they join, exchange, and hear of the loss of one of them.
+#include "simulation.h"
+
+#include "membership/member.h"
+#include "membership/neighbors.h"
+#include "membership/store.h"
+#include "random.h"
+#include "subject.h"
+#include "util/log.h"
+#include "util/text.h"
+
+#include <bit>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+#include <cmocka.h>
+}
+#undef fail
+
+namespace {
+
+using namespace mdist;
+using namespace mdist::test;
+
+constexpr uint64_t kSecond = 1000 * kMillisecond;
+constexpr uint64_t kSilence = 10 * kSecond;
+constexpr uint64_t kInterval = kSilence / 10;
+
+struct Crowd {
+    struct Worker {
+        MembershipOptions options;
+        Process *process = nullptr;
+        std::unique_ptr<Member> member;
+        uint64_t exchange = 0;
+        bool has_table = false;
+        bool knows = false; // of the loss
+    };
+
+    Crowd(uint32_t size, uint64_t seed) : simulation(seed, false), workers(size) {
+        for (uint32_t rank = 0; rank < size; ++rank) {
+            Worker &worker = workers[rank];
+            worker.process = &simulation.add_process();
+            worker.options.rank = rank;
+            worker.options.size = size;
+            worker.options.job = "crowd";
+            worker.options.join_timeout_ns = 600 * kSecond;
+            worker.options.heartbeat_timeout_ns = kSilence;
+        }
+        Process &host = simulation.add_process();
+        store = std::make_unique<Store>(host, StoreOptions{size, 0, "crowd", ""});
+        host.run(store.get());
+        host.listen_at(4400);
+        simulation.when_told([this](Process &process) { look(process); });
+        for (Worker &worker : workers)
+            simulation.after(simulation.random(kSecond), [this, &worker, at = Endpoint{host.host(), 4400}] {
+                worker.member = std::make_unique<Member>(*worker.process, worker.options, std::vector<Endpoint>{at},
+                                                         simulation.now() + worker.options.join_timeout_ns);
+                worker.process->run(worker.member.get());
+            });
+    }
+
+    /// Does what the program of that process would do.
+    void look(Process &process) {
+        if (process.number() >= workers.size()) return;
+        Worker &worker = workers[process.number()];
+        if (worker.knows || !worker.process->alive()) return;
+        if (const auto failure = worker.member->failure()) {
+            worker.knows = true;
+            ++know;
+            last_news_ns = simulation.now();
+            if (failure->worker() != lost || failure->status() != MDIST_ERR_PEER_LOST) wrong = failure->message();
+            return;
+        }
+        if (worker.member->state() != Member::State::kReady) return;
+        Peers &peers = worker.member->peers();
+        if (worker.exchange == 0) {
+            joined_ns = simulation.now();
+            worker.exchange = peers.begin_exchange(text("blob of ", worker.options.rank));
+            return worker.process->touched();
+        }
+        if (worker.has_table || !peers.exchanged(worker.exchange)) return;
+        worker.has_table = true;
+        ++have_table;
+        const std::vector<std::string> blobs = peers.take_exchange(worker.exchange);
+        for (uint32_t rank = 0; rank < workers.size(); ++rank)
+            if (blobs.at(rank) != text("blob of ", rank)) wrong = "a table with a wrong blob";
+    }
+
+    void run_until(const uint32_t &count, std::size_t wanted) {
+        while (count < wanted && wrong.empty() && simulation.step(UINT64_MAX)) continue;
+        if (!wrong.empty()) print_error("%s\n", wrong.c_str());
+        assert_true(wrong.empty());
+        assert_int_equal(count, wanted);
+    }
+
+    Simulation simulation;
+    std::vector<Worker> workers;
+    std::unique_ptr<Store> store;
+    uint32_t have_table = 0, know = 0;
+    uint32_t lost = UINT32_MAX;
+    uint64_t joined_ns = 0, last_news_ns = 0;
+    std::string wrong;
+};
+
+void check(uint32_t size, uint64_t seed, bool by_silence) {
+    Crowd crowd(size, seed);
+    const uint64_t begun = crowd.simulation.now();
+    crowd.run_until(crowd.have_table, size);
+    crowd.lost = static_cast<uint32_t>(crowd.simulation.random(size));
+    Process &victim = *crowd.workers[crowd.lost].process;
+    const uint64_t lost_ns = crowd.simulation.now(), events = crowd.simulation.events();
+    by_silence ? crowd.simulation.power_off(victim) : crowd.simulation.kill(victim);
+    crowd.run_until(crowd.know, size - 1);
+    const uint64_t depth = static_cast<uint64_t>(std::bit_width(size));
+    const uint64_t limit = (by_silence ? kSilence : 0) + (depth + 1) * kInterval;
+    print_message("%u workers: joined in %llu ms with %llu events; all knew of %s after %llu ms (at most %llu)\n", size,
+                  static_cast<unsigned long long>((crowd.joined_ns - begun) / kMillisecond),
+                  static_cast<unsigned long long>(events), by_silence ? "silence" : "an end",
+                  static_cast<unsigned long long>((crowd.last_news_ns - lost_ns) / kMillisecond),
+                  static_cast<unsigned long long>(limit / kMillisecond));
+    assert_true(crowd.last_news_ns - lost_ns <= limit);
+}
+
+void a_thousand_workers_join_exchange_and_hear_of_a_loss(void **) {
+    for (const uint64_t seed : seeds(2, 20)) check(1024, seed, seed % 2 == 0);
+}
+
+void so_do_crowds_of_other_sizes(void **) {
+    for (const uint64_t seed : seeds(10, 200))
+        check(34 + static_cast<uint32_t>(seed * 37 % 300), seed, seed % 2 == 0);
+}
+
+} // namespace
+
+SUBJECT(crowd) {
+    log::set_level(MDIST_LOG_OFF);
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_thousand_workers_join_exchange_and_hear_of_a_loss),
+        cmocka_unit_test(so_do_crowds_of_other_sizes),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
