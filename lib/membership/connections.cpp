@@ -66,8 +66,7 @@ ConnectionId Connections::add(Descriptor fresh, bool connecting) {
 void Connections::set_events(ConnectionId id, const Socket &socket) {
     epoll_event event = {};
     const bool reads = !socket.connecting && (!socket.closing || (socket.parting && socket.queued.empty()));
-    event.events = (reads ? EPOLLIN : 0u) |
-                   (socket.connecting || !socket.queued.empty() ? EPOLLOUT : 0u);
+    event.events = (reads ? EPOLLIN : 0u) | (socket.connecting || !socket.queued.empty() ? EPOLLOUT : 0u);
     event.data.u64 = id;
     epoll_ctl(epoll_, EPOLL_CTL_MOD, socket.descriptor, &event);
 }

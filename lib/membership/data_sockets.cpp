@@ -103,8 +103,8 @@ void DataSockets::let_in(Guest guest) {
     if (!body.complete() || !same_digest(shown, *peers_.key())) return world_.close(guest.connection);
     const Place place(guest.hello.number, guest.hello.rank);
     const auto own = dialers_.find(place);
-    const bool own_counts = made_.count(place) != 0 ||
-                            (place.second < options_.rank && own != dialers_.end() && own->second.may_be_in());
+    const bool own_counts =
+        made_.count(place) != 0 || (place.second < options_.rank && own != dialers_.end() && own->second.may_be_in());
     if (own_counts || ready_.size() >= kMostReady) return world_.close(guest.connection);
     drop_dialer(place);
     world_.send(guest.connection, guest.channel.pack(FrameKind::kWelcome, peers_.session(), {}));
@@ -115,8 +115,9 @@ void DataSockets::let_in(Guest guest) {
 void DataSockets::keep(const Place &place, ConnectionId connection) {
     news_.insert(place.first); // what may throw comes first
     const auto [ready, fresh] = ready_.try_emplace(place, -1);
-    close_descriptor(std::exchange(ready->second, world_.release(connection))); // a first attempt failed there, not here
-    if (ready->second < 0) ready_.erase(ready); // it has ended already
+    close_descriptor(
+        std::exchange(ready->second, world_.release(connection))); // a first attempt failed there, not here
+    if (ready->second < 0) ready_.erase(ready);                    // it has ended already
 }
 
 void DataSockets::drop_dialer(const Place &place) {
@@ -185,9 +186,10 @@ void DataSockets::look_after(const Place &place, Asked &asked, uint64_t now) {
     } else if (now >= after(asked.since_ns, options_.join_timeout_ns)) {
         const std::string why =
             dialer == dialers_.end() ? "it has not connected to this worker" : dialer->second.problem();
-        peers_.fail(Failure(MDIST_ERR_TIMEOUT, text("no data connection with ", peers_.name(rank), " within ",
-                                                    seconds_text(options_.join_timeout_ns), why.empty() ? "" : ": ", why))
-                        .worker(rank));
+        peers_.fail(
+            Failure(MDIST_ERR_TIMEOUT, text("no data connection with ", peers_.name(rank), " within ",
+                                            seconds_text(options_.join_timeout_ns), why.empty() ? "" : ": ", why))
+                .worker(rank));
     } else if (now >= asked.dials_ns && dialer == dialers_.end() && peers_.key()) {
         dial(place);
     }

@@ -141,8 +141,8 @@ void Forming::arrived(Guest guest) {
 void Forming::look_at_mesh() {
     if (mesh_->complete() == reported_ || complete_) return;
     if (reported_)
-        return start_over(text("lost the connection with ",
-                               worker_name(options_, mesh_->roster(), *mesh_->unconnected())));
+        return start_over(
+            text("lost the connection with ", worker_name(options_, mesh_->roster(), *mesh_->unconnected())));
     reported_ = true;
     world_.send(store_.connection(), store_.channel().pack(FrameKind::kMeshed, mesh_->session(), {}));
 }
@@ -176,7 +176,8 @@ void Forming::start_over(const std::string &problem) {
 
 void Forming::leave_store(bool well) {
     if (store_.done() && well)
-        world_.send(store_.connection(), store_.channel().pack(FrameKind::kGoodbye, mesh_ ? mesh_->session() : SessionId{}, {}));
+        world_.send(store_.connection(),
+                    store_.channel().pack(FrameKind::kGoodbye, mesh_ ? mesh_->session() : SessionId{}, {}));
     store_.give_up();
 }
 

@@ -65,8 +65,8 @@ class Forming {
     bool complete_ = false;
     std::string progress_;          // as the store last reported
     std::vector<uint32_t> missing_; // as the store last reported
-    std::string missed_;          // for messages: the worker that was missing when it last started over
-    std::unique_ptr<Mesh> mesh_;  // once there is a roster
+    std::string missed_;            // for messages: the worker that was missing when it last started over
+    std::unique_ptr<Mesh> mesh_;    // once there is a roster
     std::optional<Failure> failure_;
 };
 

@@ -82,7 +82,7 @@ class Membership::Body {
 
     std::function<void(const Failure &)> when_failed_;
     std::function<void(uint32_t, const std::string &)> when_told_;
-    std::mutex telling_links_;             // held while one of these runs; taken before the reactor's lock
+    std::mutex telling_links_; // held while one of these runs; taken before the reactor's lock
     std::map<uint32_t, std::function<void()>> when_connected_;
     bool left_ = false;                    // with the reactor's lock
     std::mutex telling_;                   // keeps notices in order; taken before the reactor's lock
@@ -98,8 +98,8 @@ Membership::Body::Body(MembershipOptions options, std::unique_ptr<MemberThread> 
 
 Membership::Body::Body(MembershipOptions options) : options_(std::move(options)) {
     check_options(options_);
-    check_descriptors(options_.size, neighbors_of(options_.rank, options_.size).size() +
-                                         (options_.serves_store ? options_.size : 1));
+    check_descriptors(options_.size,
+                      neighbors_of(options_.rank, options_.size).size() + (options_.serves_store ? options_.size : 1));
     warn_of_few_descriptors(options_.size);
     const Deadline deadline = deadline_after(options_.join_timeout_ns);
     auto own = std::make_unique<FixedThread>(options_);

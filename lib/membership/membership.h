@@ -4,9 +4,9 @@
 //   FORMING --all have joined--> READY --failure--> FAILED --> CLOSED
 //
 // The workers meet at the store (store.h). Then a control connection connects each with its neighbors (neighbors.h). It
-// carries heartbeats, exchange(), and aborts. The worker that detects a failure first tells all others, so that all have
-// the same first cause. All this runs on its own thread, so a worker whose program computes is not taken for dead. FAILED
-// is final: to recover, close all workers and form again.
+// carries heartbeats, exchange(), and aborts. The worker that detects a failure first tells all others, so that all
+// have the same first cause. All this runs on its own thread, so a worker whose program computes is not taken for dead.
+// FAILED is final: to recover, close all workers and form again.
 //
 // All functions: any thread. Nothing here waits without a deadline.
 #pragma once
@@ -81,8 +81,8 @@ class Membership {
     /// Sets how many operations this worker has entered. Others show it in messages. Fails the job if a worker has left
     /// that this operation needs.
     void set_entered(uint64_t sequence) noexcept;
-    /// Tells the number to all others, which may take a heartbeat's interval in a large job. For a worker that others may
-    /// be waiting for.
+    /// Tells the number to all others, which may take a heartbeat's interval in a large job. For a worker that others
+    /// may be waiting for.
     void announce() noexcept;
     /// Fails the job if that worker has left.
     void need(uint32_t rank) noexcept;

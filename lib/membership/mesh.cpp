@@ -110,8 +110,8 @@ void Mesh::arrived(Guest guest) {
 void Mesh::accept(uint32_t rank, ConnectionId connection, Channel channel) {
     formed_.peers[rank] = Peer{connection, std::move(channel)};
     // Limits how long the kernel tries to send. After an outage that the job survives, TCP may send again only after as
-    // long again as the outage lasted, so the limit is generous. Heartbeats notice a silent worker sooner. This limit is
-    // for a single connection that does not come back.
+    // long again as the outage lasted, so the limit is generous. Heartbeats notice a silent worker sooner. This limit
+    // is for a single connection that does not come back.
     world_.watch(connection, kOutages * std::min(options_.heartbeat_timeout_ns, UINT64_MAX / kOutages));
 }
 

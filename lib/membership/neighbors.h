@@ -3,8 +3,8 @@
 //
 // Up to kAllConnected workers, all are neighbors. In a larger session a worker's neighbors are those whose ranks are 1,
 // 2, 4, 8 ... away around the ring of ranks. So nobody has more than 2 log2(size) connections, and news needs at most
-// log2(size) steps. However an outage splits the workers into two groups, some pair across the split is connected, since
-// the ring is. Both ends of a pair, and all workers on a way, come to the same result.
+// log2(size) steps. However an outage splits the workers into two groups, some pair across the split is connected,
+// since the ring is. Both ends of a pair, and all workers on a way, come to the same result.
 #pragma once
 
 #include <cstdint>

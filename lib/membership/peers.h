@@ -5,8 +5,9 @@
 // A worker is connected with its neighbors (neighbors.h). What it says to all, they pass on. In a session of up to
 // kAllConnected workers all are neighbors, and nothing is passed on. Others are called large here.
 //
-// Heartbeats. Each carries the number of operations entered, and one goes to each neighbor every min(1 s, timeout / 10),
-// but not more often than every 1 ms. That is enough, since one loss ends the session, and so one witness is enough.
+// Heartbeats. Each carries the number of operations entered, and one goes to each neighbor every min(1 s, timeout /
+// 10), but not more often than every 1 ms. That is enough, since one loss ends the session, and so one witness is
+// enough.
 //
 // Losses. A neighbor that is silent for two intervals is asked for a sign of life on another path (pulse.h), four times
 // in each interval. One that is silent on both paths for longer than the timeout is lost. One whose connection ends
@@ -21,8 +22,8 @@
 // operation will not come about. The others are passed on with the next heartbeat. A worker whose neighbors have all
 // left hears nothing more.
 //
-// Announcements. A worker that waits for others says how many operations it has entered, so that all can name those that
-// are behind. In a large session worker 0 gathers what is announced, and tells all with its next heartbeat.
+// Announcements. A worker that waits for others says how many operations it has entered, so that all can name those
+// that are behind. In a large session worker 0 gathers what is announced, and tells all with its next heartbeat.
 //
 // Exchanges. Each worker's blob goes to worker 0, which sends all of them to all. So worker 0 knows who is missing. It
 // tells all when it begins, so that nobody takes it for the one that is late.
@@ -150,13 +151,13 @@ class Peers {
     std::vector<uint32_t> untold_; // in a large session: of these, those to tell of with the next heartbeat
     uint64_t first_missed_exchange_ = UINT64_MAX; // the fewest exchanges begun by a worker that has left
     std::optional<Failure> failure_;
-    /// By exchange and rank: the blobs that have come. Other workers than 0 have sent them on, and keep no more than who
-    /// gave one.
+    /// By exchange and rank: the blobs that have come. Other workers than 0 have sent them on, and keep no more than
+    /// who gave one.
     std::map<uint64_t, std::map<uint32_t, std::string>> gathered_;
     std::map<uint64_t, std::vector<std::string>> tables_;
     uint64_t last_exchange_ = 0;
     uint64_t chief_began_ = 0; // the last exchange that worker 0 has begun, as far as this worker knows
-    bool under_way_ = false; // that exchange
+    bool under_way_ = false;   // that exchange
     Notices notices_;
     uint64_t interval_ns_;
     uint64_t next_heartbeat_ns_;

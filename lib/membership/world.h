@@ -51,8 +51,8 @@ class World {
     virtual void send(ConnectionId connection, std::string_view bytes) = 0;
     /// Closes the connection. Bytes sent before still go out.
     virtual void close(ConnectionId connection) = 0;
-    /// The same, but what was sent arrives for sure: it waits a while for the other side to close its end. (A connection
-    /// that is closed with something unread in it is reset, which may overtake what was sent.)
+    /// The same, but what was sent arrives for sure: it waits a while for the other side to close its end. (A
+    /// connection that is closed with something unread in it is reset, which may overtake what was sent.)
     virtual void part(ConnectionId connection) { close(connection); }
     /// Sets how long the kernel waits for the other side to acknowledge sent bytes before it ends the connection.
     virtual void watch(ConnectionId connection, uint64_t silence_ns) = 0;

@@ -48,7 +48,8 @@ struct Figure {
 
 class Worker {
   public:
-    Worker(Board &board, uint32_t rank, const ShmSizes &sizes) : mates_(std::make_shared<ShmMates>(rank, board.workers(), sizes, 1)) {
+    Worker(Board &board, uint32_t rank, const ShmSizes &sizes)
+        : mates_(std::make_shared<ShmMates>(rank, board.workers(), sizes, 1)) {
         const auto workers = static_cast<uint32_t>(sizes.workers);
         const auto offers = board.exchange(workers, rank, 0, mates_->offer());
         mates_->settle(board.exchange(workers, rank, 1, mates_->open(offers)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One worker of a crowd: joins, makes each collective once, checks it, and prints when it had done each, in seconds since
-// 1970: join, all-reduce, broadcast, barrier, reduce-scatter, all-gather, all-to-all (if asked for), end.
+// One worker of a crowd: joins, makes each collective once, checks it, and prints when it had done each, in seconds
+// since 1970: join, all-reduce, broadcast, barrier, reduce-scatter, all-gather, all-to-all (if asked for), end.
 #include <mdist/mdist.h>
 
 #include <stdint.h>
@@ -32,11 +32,11 @@ static void check(int holds, const char *what) {
     exit(4);
 }
 
-#define DO(call)                                                                                                       \
-    do {                                                                                                               \
-        mdist_error_t *error = NULL;                                                                                   \
-        const mdist_status_t status = call;                                                                            \
-        require(status, error, #call);                                                                                 \
+#define DO(call)                            \
+    do {                                    \
+        mdist_error_t *error = NULL;        \
+        const mdist_status_t status = call; \
+        require(status, error, #call);      \
     } while (0)
 
 static int32_t each_once(mdist_replica_t *replica, void *user_data) {

@@ -36,7 +36,7 @@ FAULTS = [
     # ---- membership
     Fault("stale-go", "lib/membership/forming.cpp", "membership_strangers",
           "GO of an earlier session starts a worker.",
-          "complete_ = reported_ && frame.session == formed_.session;", "complete_ = reported_;"),
+          "complete_ = reported_ && frame.session == mesh_->session();", "complete_ = reported_;"),
     Fault("stale-mesh", "lib/membership/elastic/elastic_store.cpp", "membership_elastic",
           "A report about a generation that was replaced counts for the present one.",
           "if (state_ != State::kMeshing || frame.session != generation_.session) return;",

@@ -59,7 +59,11 @@ static void run_crowd(const char *scenario, uint32_t workers, const char *link) 
 static void test_a_crowd_that_shares_memory(void **state) {
     (void)state;
     // The thread sanitizer leaves no room for the reservations of so many workers. There the library chooses the link.
-    run_crowd("use_every_collective", MDIST_TEST_SANITIZED ? SANITIZED : is_long() ? MOST : MOST / 2, MDIST_TEST_SANITIZED ? "auto" : "shm");
+    run_crowd("use_every_collective",
+              MDIST_TEST_SANITIZED ? SANITIZED
+              : is_long()          ? MOST
+                                   : MOST / 2,
+              MDIST_TEST_SANITIZED ? "auto" : "shm");
 }
 
 static void test_a_crowd_on_sockets(void **state) {

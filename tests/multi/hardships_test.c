@@ -71,9 +71,9 @@ static void messages_change(void) {
     const mdist_status_t status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &cause);
     fprintf(stderr, "worker %u: %s: %s\n", rank, mdist_status_name(status), mdist_error_message(cause));
     REQUIRE(!traffic.wrong);
-    REQUIRE_UNLESS_LATE(status == (control ? MDIST_ERR_PEER_LOST : MDIST_ERR_DATA_LOSS) ||
-                            (!control && status == MDIST_ERR_MISMATCH),
-                        status);
+    REQUIRE_UNLESS_LATE(
+        status == (control ? MDIST_ERR_PEER_LOST : MDIST_ERR_DATA_LOSS) || (!control && status == MDIST_ERR_MISMATCH),
+        status);
     if (rank == victim && !control) REQUIRE(mdist_error_worker(cause) == 1 - rank);
     REQUIRE(mdist_error_worker(cause) != MDIST_NONE);
     mdist_error_free(cause);

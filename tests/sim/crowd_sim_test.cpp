@@ -131,8 +131,7 @@ void a_thousand_workers_join_exchange_and_hear_of_a_loss(void **) {
 }
 
 void so_do_crowds_of_other_sizes(void **) {
-    for (const uint64_t seed : seeds(10, 200))
-        check(34 + static_cast<uint32_t>(seed * 37 % 300), seed, seed % 2 == 0);
+    for (const uint64_t seed : seeds(10, 200)) check(34 + static_cast<uint32_t>(seed * 37 % 300), seed, seed % 2 == 0);
 }
 
 } // namespace

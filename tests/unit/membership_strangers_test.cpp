@@ -153,9 +153,9 @@ void who_answers_in_another_version_is_told_apart(void **) {
     assert_true(failure.has_value());
     assert_int_equal(failure->status(), MDIST_ERR_CONFIG);
     assert_string_equal(failure->reason().c_str(), "different_version");
-    const std::string numbers = text("version ", kProtocolVersion + 1,
-                                     " of the protocol between workers, but this worker speaks version ",
-                                     kProtocolVersion);
+    const std::string numbers =
+        text("version ", kProtocolVersion + 1, " of the protocol between workers, but this worker speaks version ",
+             kProtocolVersion);
     assert_non_null(std::strstr(failure->message().c_str(), numbers.c_str()));
 }
 

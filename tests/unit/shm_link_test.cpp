@@ -350,8 +350,8 @@ void hosts_are_rows_of_as_many_workers_that_share_memory_or_there_are_none(void 
     assert_int_equal(per_host("aaabb", {three, three, three, two, two}), 1);
     assert_int_equal(per_host("aaab", {three, three, three, "1"}), 1);
     assert_int_equal(per_host("abbbb", {"1", four, four, four, four}), 1);
-    assert_int_equal(per_host("aabb", {two, "01", two, two}), 1); // in one direction only
-    assert_int_equal(per_host("aabb", {two, two, two, ""}), 1);   // one worker sent nothing
+    assert_int_equal(per_host("aabb", {two, "01", two, two}), 1);                            // in one direction only
+    assert_int_equal(per_host("aabb", {two, two, two, ""}), 1);                              // one worker sent nothing
     assert_int_equal(per_host("aaaa", {two + "00", two + "00", "00" + two, "00" + two}), 2); // in two containers
     assert_int_equal(per_host("aab-", {two, two, "1", "1"}), 1);
     assert_int_equal(per_host("aabbbb", {two, two, four, four, four, four}), 1);

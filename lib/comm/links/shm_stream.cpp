@@ -31,7 +31,8 @@ ShmStream::ShmStream(const ShmMates &mates, ShmBell &bell, uint32_t mate, uint32
       closed_(mates.of(mate).closed),
       ring_bytes_(mates.layout().sizes().ring_bytes),
       ring_at_(mates.layout().ring(mates.place(mate), channel)),
-      theirs_(*reinterpret_cast<const ShmLane *>(mates.of(mate, mates.layout().lane(mates.place(mates.rank()), channel)))),
+      theirs_(
+          *reinterpret_cast<const ShmLane *>(mates.of(mate, mates.layout().lane(mates.place(mates.rank()), channel)))),
       ours_(*reinterpret_cast<ShmLane *>(mates.own(mates.layout().lane(mates.place(mate), channel)))),
       from_ring_(mates.of(mate, mates.layout().ring(mates.place(mates.rank()), channel))),
       to_ring_(mates.own(ring_at_)) {}

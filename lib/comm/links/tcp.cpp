@@ -115,7 +115,7 @@ class Tcp final : public Link, public Pollable {
     Alertness alertness_;
     Bell bell_;
 
-    mutable std::mutex mutex_; // close() may come at any time
+    mutable std::mutex mutex_;                        // close() may come at any time
     std::vector<std::unique_ptr<TcpStream>> by_peer_; // none for a peer without messages so far
     std::vector<TcpStream *> streams_;                // the others
     std::vector<uint32_t> awaited_;                   // peers whose sockets have been asked for
@@ -199,8 +199,7 @@ bool Tcp::can_try() {
 }
 
 bool Tcp::has_to_try() const {
-    return std::any_of(streams_.begin(), streams_.end(),
-                       [](const TcpStream *stream) { return stream->has_to_try(); });
+    return std::any_of(streams_.begin(), streams_.end(), [](const TcpStream *stream) { return stream->has_to_try(); });
 }
 
 bool Tcp::stirs() {

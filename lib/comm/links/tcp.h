@@ -32,8 +32,8 @@ class SocketSource {
 };
 
 /// A link between `parties` workers. Throws RESOURCE. A wait stays awake for `awake_ns` at most (util/alertness.h).
-/// `checksums` must be the same on all workers. `ranks` are the workers' ranks in the job, if these are only some of its
-/// workers.
+/// `checksums` must be the same on all workers. `ranks` are the workers' ranks in the job, if these are only some of
+/// its workers.
 ///
 /// With `drops`, what is sent to a peer that is gone is dropped and counts as sent. Then only those who wait for
 /// something from that peer get PEER_LOST.

@@ -32,9 +32,9 @@ struct ShmSizes {
 
 /// What the owner has counted between itself and one mate, in both directions, one counter per cache line.
 ///
-/// After a short message, the last bytes of the ring are repeated beside their counter. A mate that waits for it gets it
-/// with the line that it looks at. `written` is odd while they change: a mate that finds it even, copies them, and finds
-/// it the same, has them whole.
+/// After a short message, the last bytes of the ring are repeated beside their counter. A mate that waits for it gets
+/// it with the line that it looks at. `written` is odd while they change: a mate that finds it even, copies them, and
+/// finds it the same, has them whole.
 struct ShmLane {
     static constexpr std::size_t kRecent = 56;
 

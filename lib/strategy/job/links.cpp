@@ -99,7 +99,8 @@ class Links {
     void share_memory() {
         ShmSizes sizes = ShmSizes::for_workers(count());
         if (!lends_memory()) sizes.arena_bytes = 0;
-        auto mates = std::make_shared<ShmMates>(self_, count(), sizes, threads_, is_job_ ? std::vector<uint32_t>() : ranks_);
+        auto mates =
+            std::make_shared<ShmMates>(self_, count(), sizes, threads_, is_job_ ? std::vector<uint32_t>() : ranks_);
         const std::vector<std::string> opened = exchange(mates->open(exchange(mates->offer())));
         mates->settle(opened);
         per_host_ = mates->per_host();
@@ -186,8 +187,8 @@ class Links {
     const LinkSettings &settings_;
     const Spans &spans_;
     const std::vector<uint32_t> ranks_;
-    const uint32_t self_;    // index in ranks_; their number if this worker is not among them
-    const uint32_t threads_; // of this worker, that wait
+    const uint32_t self_;      // index in ranks_; their number if this worker is not among them
+    const uint32_t threads_;   // of this worker, that wait
     uint32_t numbers_[2] = {}; // of the links, by what they are for
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<Link *> routes_;
