@@ -4,6 +4,8 @@
 #include "api/check.h"
 #include "api/guard.h"
 #include "comm/call/check.h"
+#include "util/dtype.h"
+#include "util/failure.h"
 #include "util/fnv.h"
 #include "util/process_wide.h"
 #include "util/text.h"
