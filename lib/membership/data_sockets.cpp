@@ -80,8 +80,8 @@ void DataSockets::received(ConnectionId connection, std::string_view bytes) {
             return; // the dialer keeps the message and tries again
         }
         const Place made = place;
-        dialers_.erase(made);
         made_.insert(made);
+        dialers_.erase(made);
         return keep(made, connection);
     }
 }

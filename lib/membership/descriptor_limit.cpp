@@ -27,8 +27,8 @@ void check_descriptors(uint32_t workers, std::size_t connections) {
                                            "; raise the limit, as with `ulimit -n ", 2 * needed, '`'));
 }
 
-void warn_of_few_descriptors(uint32_t workers) {
-    const rlim_t needed = 3 * rlim_t{workers} + kOtherDescriptors, most = most_descriptors();
+void warn_of_few_descriptors(uint32_t workers, std::size_t connections) {
+    const rlim_t needed = connections + 2 * (rlim_t{workers} - 1) + kOtherDescriptors, most = most_descriptors();
     if (most < needed)
         log_warn("a job of ", workers, " workers may need ", needed,
                  " file descriptors in each process, but this process may open only ", most,

@@ -98,9 +98,10 @@ Membership::Body::Body(MembershipOptions options, std::unique_ptr<MemberThread> 
 
 Membership::Body::Body(MembershipOptions options) : options_(std::move(options)) {
     check_options(options_);
-    check_descriptors(options_.size,
-                      neighbors_of(options_.rank, options_.size).size() + (options_.serves_store ? options_.size : 1));
-    warn_of_few_descriptors(options_.size);
+    const std::size_t neighbors = neighbors_of(options_.rank, options_.size).size();
+    const std::size_t control = neighbors + (options_.serves_store ? options_.size : 1);
+    check_descriptors(options_.size, control);
+    warn_of_few_descriptors(options_.size, control);
     const Deadline deadline = deadline_after(options_.join_timeout_ns);
     auto own = std::make_unique<FixedThread>(options_);
     FixedThread &thread = *own;

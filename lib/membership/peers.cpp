@@ -182,8 +182,9 @@ void Peers::heard_goodbye(uint32_t from, std::string_view bytes) {
     departure.entered = payload.number<uint64_t>();
     departure.exchanges = payload.number<uint64_t>();
     if (bytes.size() > kNumbers) departure.why = decode_failure(bytes.substr(kNumbers));
-    const bool is_known = rank == from || (rank < options_.size && rank != options_.rank);
-    if (payload.bad() || !is_known || (bytes.size() > kNumbers && !departure.why)) return broke_protocol(from);
+    const bool passed_on = !connects_all(options_.size) && rank < options_.size && rank != options_.rank;
+    if (payload.bad() || !(rank == from || passed_on) || (bytes.size() > kNumbers && !departure.why))
+        return broke_protocol(from);
     departed(rank, std::move(departure), from);
     if (rank == from) drop(from); // it waits for that
 }
@@ -207,12 +208,14 @@ void Peers::departed(uint32_t rank, Departure departure, uint32_t from) {
 /// Passes on who has left since the last heartbeat, in one piece to each neighbor: at the end of a job all leave.
 void Peers::tell_departures() {
     const std::vector<uint32_t> ranks = std::exchange(untold_, {});
-    for (const auto &[to, neighbor] : neighbors_) {
-        std::vector<std::string> payloads;
-        for (const uint32_t rank : ranks)
-            if (rank != to) payloads.push_back(goodbye(rank, departed_.at(rank)));
-        send(to, FrameKind::kGoodbye, payloads);
-    }
+    for (const auto &[to, neighbor] : neighbors_)
+        send(to, [&, self = to](Channel &channel) {
+            std::string frames;
+            for (const uint32_t rank : ranks)
+                if (rank != self)
+                    frames += channel.pack(FrameKind::kGoodbye, session_, goodbye(rank, departed_.at(rank)));
+            return frames;
+        });
 }
 
 // ---- What this worker says
@@ -314,17 +317,15 @@ void Peers::leave() {
 }
 
 void Peers::send(uint32_t rank, FrameKind kind, const std::string &payload) {
-    send(rank, kind, std::vector<std::string>{payload});
+    send(rank, [&](Channel &channel) { return channel.pack(kind, session_, payload); });
 }
 
-/// Sends a frame for each payload.
-void Peers::send(uint32_t rank, FrameKind kind, const std::vector<std::string> &payloads) {
+/// Sends the frames that `pack` makes.
+void Peers::send(uint32_t rank, FunctionRef<std::string(Channel &)> pack) {
     Peer &peer = neighbors_.at(rank).peer;
     if (peer.connection == 0) return;
     try {
-        std::string frames;
-        for (const std::string &payload : payloads) frames += peer.channel->pack(kind, session_, payload);
-        world_.send(peer.connection, frames);
+        world_.send(peer.connection, pack(*peer.channel));
     } catch (const std::bad_alloc &) {
         drop(rank); // the channel may count a frame that was never sent, and its seals would be wrong from now on
         throw;

@@ -39,6 +39,7 @@
 
 #include "membership/mesh.h"
 #include "membership/pulse.h"
+#include "util/function_ref.h"
 
 namespace mdist {
 
@@ -124,7 +125,7 @@ class Peers {
     void end_of_connection(uint32_t rank, int error);
     void broke_protocol(uint32_t rank);
     void send(uint32_t rank, FrameKind kind, const std::string &payload);
-    void send(uint32_t rank, FrameKind kind, const std::vector<std::string> &payloads);
+    void send(uint32_t rank, FunctionRef<std::string(Channel &)> pack);
     void send_to(const std::vector<uint32_t> &ranks, FrameKind kind, const std::string &payload);
     void send_to_neighbors(FrameKind kind, const std::string &payload, uint32_t but = UINT32_MAX);
     void tell_announced();

@@ -126,6 +126,34 @@ void check(uint32_t size, uint64_t seed, bool by_silence) {
     assert_true(crowd.last_news_ns - lost_ns <= limit);
 }
 
+/// Half of a crowd leaves, and one of the others announces itself.
+void all_hear_who_has_left_and_who_waits(void **) {
+    for (const uint64_t seed : seeds(4, 100)) {
+        const auto size = static_cast<uint32_t>(34 + seed * 41 % 200),
+                   depth = static_cast<uint32_t>(std::bit_width(size));
+        Crowd crowd(size, seed);
+        crowd.run_until(crowd.have_table, size);
+        // Worker 0 stays, since it passes announcements on, and so do the ranks below 40: they have neighbors among
+        // them.
+        const auto leaves = [](uint32_t rank) { return rank >= 40 && rank % 2 == 0; };
+        for (Crowd::Worker &worker : crowd.workers) {
+            worker.member->peers().set_entered(7); // so nobody misses those that leave
+            if (leaves(worker.options.rank)) worker.member->leave();
+            if (worker.options.rank == 33) worker.member->peers().announce();
+            worker.process->touched();
+        }
+        for (const uint64_t end = crowd.simulation.now() + (2 * depth + 2) * kInterval; crowd.simulation.step(end);)
+            continue;
+        for (uint32_t rank = 0; rank < std::min(size, 40u); ++rank) {
+            const Peers &peers = crowd.workers[rank].member->peers();
+            assert_false(peers.failure().has_value());
+            for (uint32_t other = 0; other < size; ++other)
+                if (other != rank) assert_int_equal(peers.left(other), leaves(other));
+            if (rank != 33) assert_int_equal(peers.entered(33), 7);
+        }
+    }
+}
+
 void a_thousand_workers_join_exchange_and_hear_of_a_loss(void **) {
     for (const uint64_t seed : seeds(2, 20)) check(1024, seed, seed % 2 == 0);
 }
@@ -141,6 +169,7 @@ SUBJECT(crowd) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_thousand_workers_join_exchange_and_hear_of_a_loss),
         cmocka_unit_test(so_do_crowds_of_other_sizes),
+        cmocka_unit_test(all_hear_who_has_left_and_who_waits),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

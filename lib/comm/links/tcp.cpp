@@ -145,7 +145,8 @@ TcpStream &Tcp::stream_to(uint32_t peer) {
 
 /// Gives the streams the sockets that have come.
 void Tcp::open_streams() {
-    if (!news_.exchange(false, std::memory_order_seq_cst)) return;
+    if (!news_.load(std::memory_order_seq_cst)) return;
+    news_.store(false, std::memory_order_seq_cst); // first: later news come again
     std::erase_if(awaited_, [this](uint32_t peer) {
         const int socket = sockets_->take(peer);
         if (socket == SocketSource::kNotYet) return false;
