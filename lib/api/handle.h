@@ -28,7 +28,7 @@ class Dataset;
 class Iterator;
 class Work;
 class Preemption;
-class ServedStore;
+class StoreService;
 class Checkpoint;
 class Gradients;
 class Loop;
@@ -104,7 +104,7 @@ struct HandleTraits<mdist_work_t> {
 };
 template <>
 struct HandleTraits<mdist_store_t> {
-    using Object = ServedStore;
+    using Object = StoreService;
     static constexpr Kind kKind = Kind::kStore;
 };
 template <>

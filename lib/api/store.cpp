@@ -9,46 +9,33 @@
 #include "cluster/config.h"
 #include "cluster/elastic_settings.h"
 #include "cluster/secret_file.h"
-#include "membership/elastic/elastic_store_service.h"
 #include "membership/store_service.h"
 #include "util/text.h"
-
-namespace mdist {
-
-/// The object behind a store handle: the store of a job of fixed size, or of an elastic one.
-class ServedStore {
-  public:
-    explicit ServedStore(std::unique_ptr<StoreService> store) : fixed_(std::move(store)) {}
-    explicit ServedStore(std::unique_ptr<ElasticStoreService> store) : elastic_(std::move(store)) {}
-
-    const std::string &address() const { return fixed_ ? fixed_->address() : elastic_->address(); }
-    std::string progress(uint32_t *joined) { return fixed_ ? fixed_->progress(joined) : elastic_->progress(joined); }
-    uint32_t first_gone() { return fixed_ ? fixed_->first_gone() : MDIST_NONE; }
-    StoreService &fixed() {
-        if (fixed_) return *fixed_;
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      "the store serves an elastic job, which goes on without being restarted. For a new job create a "
-                      "new store");
-    }
-    ElasticStoreService &elastic() {
-        if (elastic_) return *elastic_;
-        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      "the store serves a job of fixed size, which ends with its first worker that ends");
-    }
-
-  private:
-    const std::unique_ptr<StoreService> fixed_; // one of the two
-    const std::unique_ptr<ElasticStoreService> elastic_;
-};
-
-} // namespace mdist
 
 namespace {
 
 using namespace mdist;
 
 constexpr uint64_t kResolveNs = 10'000'000'000;
-constexpr uint32_t kMostWorkers = 65536;
+
+/// Runs use(store) on the store of a job of fixed size.
+template <class Use>
+auto with_fixed(StoreService &service, Use &&use) {
+    if (service.fixed() == nullptr)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "the store serves an elastic job, which goes on without being restarted. For a new job create a "
+                      "new store");
+    return service.with_lock([&] { return use(*service.fixed()); });
+}
+
+/// Runs use(store) on the store of an elastic job.
+template <class Use>
+auto with_elastic(StoreService &service, Use &&use) {
+    if (service.elastic() == nullptr)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      "the store serves a job of fixed size, which ends with its first worker that ends");
+    return service.with_lock([&] { return use(*service.elastic()); });
+}
 
 /// What a store of either kind is told.
 template <class Options>
@@ -75,13 +62,12 @@ mdist_status_t mdist_store_create(const char *address, uint32_t worker_count, co
         need(address, "address");
         need(out, "out");
         check_worker_count(worker_count);
-        StoreOptions options;
+        FixedStoreOptions options;
         options.size = worker_count;
         options.restart = restart;
         check_names(options, job, secret);
         watch_forks();
-        *out = publish<mdist_store_t>(std::make_shared<ServedStore>(
-            std::make_unique<StoreService>(address, options, kResolveNs)));
+        *out = publish<mdist_store_t>(std::make_shared<StoreService>(address, options, kResolveNs));
     });
 }
 
@@ -107,27 +93,28 @@ mdist_status_t mdist_store_create_elastic(const char *address, const mdist_confi
         options.open = elastic.open;
         check_names(options, job, secret);
         watch_forks();
-        *out = publish<mdist_store_t>(std::make_shared<ServedStore>(
-            std::make_unique<ElasticStoreService>(address, options, kResolveNs)));
+        *out = publish<mdist_store_t>(std::make_shared<StoreService>(address, options, kResolveNs));
     });
 }
 
 mdist_status_t mdist_store_dismiss(mdist_store_t *store, uint64_t id, mdist_error_t **error) {
-    return guard("mdist_store_dismiss", error, [&] { pin(store)->elastic().dismiss(id); });
+    return guard("mdist_store_dismiss", error,
+                 [&] { with_elastic(*pin(store), [&](ElasticStore &elastic) { elastic.dismiss(id); }); });
 }
 
 mdist_status_t mdist_store_left_behind(mdist_store_t *store, uint64_t *id, int32_t *goes_on, mdist_error_t **error) {
     return guard("mdist_store_left_behind", error, [&] {
         const auto pinned = pin(store);
         need(id, "id");
-        const auto left = pinned->elastic().take_left_behind();
+        const auto left = with_elastic(*pinned, [](ElasticStore &elastic) { return elastic.take_left_behind(); });
         *id = left ? left->id : 0;
         if (goes_on != nullptr) *goes_on = left && left->job_goes_on ? 1 : 0;
     });
 }
 
 mdist_status_t mdist_store_worker_ended(mdist_store_t *store, uint64_t id, mdist_error_t **error) {
-    return guard("mdist_store_worker_ended", error, [&] { pin(store)->elastic().worker_ended(id); });
+    return guard("mdist_store_worker_ended", error,
+                 [&] { with_elastic(*pin(store), [&](ElasticStore &elastic) { elastic.reaped(id); }); });
 }
 
 mdist_status_t mdist_store_address(const mdist_store_t *store, char *text, size_t capacity, size_t *needed,
@@ -143,7 +130,7 @@ mdist_status_t mdist_store_restart(mdist_store_t *store, uint32_t worker_count, 
     return guard("mdist_store_restart", error, [&] {
         const auto pinned = pin(store);
         check_worker_count(worker_count);
-        pinned->fixed().restart(worker_count, restart);
+        with_fixed(*pinned, [&](FixedStore &fixed) { fixed.restart(worker_count, restart); });
     });
 }
 
@@ -162,7 +149,8 @@ mdist_status_t mdist_store_first_gone(const mdist_store_t *store, uint32_t *work
     return guard("mdist_store_first_gone", error, [&] {
         const auto pinned = pin(store);
         need(worker, "worker");
-        *worker = pinned->first_gone();
+        const auto first_gone = [&] { return pinned->fixed()->first_gone(); };
+        *worker = pinned->fixed() == nullptr ? MDIST_NONE : pinned->with_lock(first_gone);
     });
 }
 

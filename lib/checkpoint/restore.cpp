@@ -176,10 +176,10 @@ std::vector<std::unique_ptr<Restoring>> restorings_of(const std::map<std::string
 }
 
 /// A piece of a variable's value, to be sent. A mark in front tells whether the chief could read it.
-class Piece {
+class PassedPiece {
   public:
     /// Makes room for the largest piece of `targets`.
-    explicit Piece(const std::vector<RestoreTarget> &targets) {
+    explicit PassedPiece(const std::vector<RestoreTarget> &targets) {
         uint64_t largest = 0;
         for (const RestoreTarget &target : targets)
             largest = std::max(largest, target.tensor.end - target.tensor.begin);
@@ -198,7 +198,7 @@ class Piece {
 /// Sends the chief's values to all copies on all workers. If the chief fails to read, all workers stop. Returns that
 /// failure on the chief.
 std::optional<Failure> pass_on(Consensus &workers, const FolderReading *reading, const std::vector<RestoreTarget> &targets,
-                               Piece &piece) {
+                               PassedPiece &piece) {
     std::optional<Failure> trouble;
     for (const RestoreTarget &target : targets) {
         const uint64_t whole = target.tensor.end - target.tensor.begin;
@@ -248,7 +248,7 @@ uint64_t Checkpoint::restore(std::optional<uint64_t> number, bool partial, uint6
         return mine.encoded();
     }));
     std::vector<RestoreTarget> targets;
-    std::optional<Piece> piece;
+    std::optional<PassedPiece> piece;
     SafetensorsHeader header;
     std::vector<std::unique_ptr<Restoring>> restorings; // while they live, nobody else uses these iterators
     workers.agree("", [&] {

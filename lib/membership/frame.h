@@ -21,7 +21,7 @@ namespace mdist {
 
 /// Raised when workers of two builds would no longer understand each other: their frames, the messages of a collective,
 /// or what lies in shared memory.
-inline constexpr uint8_t kProtocolVersion = 9;
+inline constexpr uint8_t kProtocolVersion = 10;
 inline constexpr std::size_t kFrameHeaderBytes = 32;
 inline constexpr std::size_t kVersionAt = 4;
 
@@ -34,11 +34,13 @@ enum class FrameKind : uint8_t {
     kRefused,   // either side: a failure that is final
     kTryAgain,  // called: not now
     // between the store and a worker
-    kProgress, // who is missing
-    kRoster,   // all have joined: the session, and the addresses of the others
-    kMeshed,   // worker: I am connected with all of them
-    kGo,       // all workers are connected with each other
-    kOver,     // the session has ended; workers without a GO join again
+    kProgress,    // to workers of a job of fixed size: who is missing
+    kAsk,         // worker of an elastic job: I want the next generation, and hold these commits
+    kGeneration,  // all have joined, or asked: the next generation, to its members
+    kMeshed,      // worker: I am connected with my neighbors
+    kUnreachable, // worker of an elastic job: I cannot connect with these
+    kGo,          // all members are connected
+    kOver,        // a job of fixed size has lost a worker; those without a GO join again
     // between workers (peers.h)
     kHeartbeat,
     kAbort,    // why the job fails
@@ -48,12 +50,8 @@ enum class FrameKind : uint8_t {
     kKey,      // from worker 0: what a data connection must show (data_sockets.h)
     kEntered,  // how many operations workers have entered
     kNotice,   // a layer above tells its counterpart something (Membership::tell)
-    // between the store of an elastic job and a worker (elastic/)
-    kAsk,         // worker: I want the next generation, and hold these commits
-    kGeneration,  // the next generation, to its members
-    kUnreachable, // worker: I cannot connect with these
 };
-inline constexpr FrameKind kLastFrameKind = FrameKind::kUnreachable;
+inline constexpr FrameKind kLastFrameKind = FrameKind::kNotice;
 
 struct ControlFrame {
     FrameKind kind = FrameKind::kHello;

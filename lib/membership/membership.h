@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Membership: this worker among the workers of its job, from joining to leaving.
 //
-//   FORMING --all have joined--> READY --failure--> FAILED --> CLOSED
+//   all have joined --> READY --failure--> FAILED
 //
-// The workers meet at the store (store.h). Then a control connection connects each with its neighbors (neighbors.h). It
-// carries heartbeats, exchange(), and aborts. The worker that detects a failure first tells all others, so that all
+// The workers meet at the store (store.h). Then control connections connect each with its neighbors (neighbors.h). They
+// carry heartbeats, exchange(), and aborts. The worker that detects a failure first tells all others, so that all
 // have the same first cause. All this runs on its own thread, so a worker whose program computes is not taken for dead.
-// FAILED is final: to recover, close all workers and form again.
+// FAILED is final. To recover, a job of fixed size forms again, with new processes; an elastic job goes on with the
+// membership of its next generation (elastic_membership.h).
 //
 // All functions: any thread. Nothing here waits without a deadline.
 #pragma once
@@ -15,9 +16,12 @@
 #include "membership/options.h"
 #include "util/failure.h"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +38,8 @@ class Membership {
     ///   RESOURCE             `address_in_use`
     ///   NOT_FOUND            `name_resolution`
     explicit Membership(MembershipOptions options);
-    /// The same for a session that is READY already. `options`: its rank, size, names and limits.
-    Membership(MembershipOptions options, std::unique_ptr<MemberThread> thread);
+    /// That of an elastic job's generation. `thread`: its member is READY, or has failed since.
+    explicit Membership(std::shared_ptr<MemberThread> thread);
     ~Membership();
     /// Says goodbye, if it has not yet. Peers that go on get PEER_LOST (`left`) in their next operation. Takes bounded
     /// time. After it nothing here calls back, exchanges or connects. Call it once, and not in when_failed().
@@ -43,8 +47,8 @@ class Membership {
     Membership(const Membership &) = delete;
     Membership &operator=(const Membership &) = delete;
 
-    uint32_t rank() const;
-    uint32_t size() const;
+    uint32_t rank() const { return rank_; }
+    uint32_t size() const { return size_; }
     /// "worker 1 (10.0.0.2:4400)"
     std::string name(uint32_t rank) const;
 
@@ -55,7 +59,7 @@ class Membership {
     // that asks for it makes it. If it cannot be made within the time for joining, the job fails.
 
     /// Numbers a link. All workers call it in the same order, also those that the link does not serve.
-    uint32_t number_link() noexcept;
+    uint32_t number_link() noexcept { return links_++; }
     /// Sets a function to call when take_socket() may have news of the link. It runs on membership's thread, and must
     /// not wait.
     void when_connected(uint32_t link, std::function<void()> call);
@@ -67,7 +71,7 @@ class Membership {
     /// Ends the link. When this returns, no call for it is under way.
     void end_link(uint32_t link) noexcept;
 
-    bool failed() const;
+    bool failed() const { return failed_.load(std::memory_order_acquire); }
     std::optional<Failure> failure() const;
     /// Makes the job FAILED, unless it has failed already, and tells every worker. TIMEOUT, MISMATCH, PEER_LOST,
     /// DATA_LOSS and ABORTED reach the others as they are. Any other status reaches them as ABORTED, with the same
@@ -97,8 +101,31 @@ class Membership {
     uint64_t entered(uint32_t rank) const;
 
   private:
-    class Body;
-    std::unique_ptr<Body> body_;
+    void begin();
+    void hear_news();
+    void tell_links();
+    void tell_failure();
+    void hand_on_notices();
+    /// Runs look(peers) with the lock held.
+    template <class Look>
+    auto with_peers(Look &&look) const {
+        const std::lock_guard<std::mutex> hold(thread_->lock());
+        return look(thread_->member().peers());
+    }
+
+    uint32_t rank_ = 0;
+    uint32_t size_ = 0;
+    std::atomic<bool> failed_{false};
+    std::atomic<uint32_t> links_{0};
+    std::function<void(const Failure &)> when_failed_; // with the lock
+    bool left_ = false;                                // with the lock
+    std::mutex telling_;                               // keeps notices in order; taken before the lock
+    std::function<void(uint32_t, const std::string &)> when_told_;
+    std::mutex telling_links_; // held while one of these runs; taken before the lock
+    std::map<uint32_t, std::function<void()>> when_connected_;
+    bool ends_thread_;       // in a job of fixed size
+    Peers *peers_ = nullptr; // does not move
+    std::shared_ptr<MemberThread> thread_;
 };
 
 } // namespace mdist

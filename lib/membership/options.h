@@ -16,6 +16,10 @@ namespace mdist {
 /// Names one session: a single forming of a job. It is random, so a stale worker cannot know it.
 using SessionId = std::array<unsigned char, 16>;
 
+/// Names one process of an elastic job for its whole life. The launcher gives it, or the worker draws it at random. In a
+/// job of fixed size it is the rank plus 1. Never 0.
+using WorkerId = uint64_t;
+
 inline constexpr std::size_t kMostAgreementBytes = 64 * 1024;
 inline constexpr std::size_t kMostRunBytes = 1024;
 inline constexpr std::size_t kMostJoinBytes = kMostAgreementBytes + kMostRunBytes + 512; // what comes with a PROOF
@@ -24,6 +28,7 @@ inline constexpr std::size_t kMostBlobBytes = 64 * 1024; // of one worker in an 
 struct MembershipOptions {
     uint32_t rank = 0;
     uint32_t size = 1;
+    WorkerId elastic_id = 0;        // in an elastic job, to which rank and size come with each generation; else 0
     std::string store;              // host:port
     bool serves_store = false;      // this worker runs the store and binds that address
     std::string job;                // name of the job; workers of another job are refused

@@ -1,107 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
-// Store: the meeting point of a job's workers, as a state machine.
+// Store: the meeting point of a job's workers, as a state machine. It holds a connection with each of them, and leads
+// them through a generation's beginning:
 //
-//   GATHERING --all have joined: roster to all--> MESHING --all are connected with all: GO to all--> READY
-//       ^------------------------------ a worker is lost or leaves -----------------------------------'
+//   OPEN --the next generation is written, and sent to its members--> MESHING --all are connected: GO to all--> READY
 //
-// A worker keeps its connection to the store for as long as it is in the session. The session ends when one of them
-// leaves. A worker that comes while there is a session is stale; one that comes later belongs to the next session. A
-// worker that leaves and comes back at once may arrive before the end of its old connection. So a worker that comes
-// during a session waits kLateNs for the session's end before it is refused.
-//
-// When a session ends, the store closes its connections with all workers. Only workers that are not READY mind: they
-// join again. One thread at a time.
+// What a kind of job decides for itself is in the classes derived from this one: who is let in, when the next
+// generation begins, and what the loss of a worker means. One thread at a time.
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "membership/generation.h"
 #include "membership/lobby.h"
-#include "membership/options.h"
 
 namespace mdist {
 
-/// Longer than the kernel waits before it sends a lost packet again.
-inline constexpr uint64_t kLateNs = 300'000'000;
-
-struct StoreOptions {
-    uint32_t size = 1;
-    uint32_t restart = 0;
-    std::string job;
-    std::string secret;
-};
-
-class Store final : public Machine {
+class Store : public Machine {
   public:
-    Store(World &world, StoreOptions options);
+    enum class State { kOpen, kMeshing, kReady, kFailed };
 
     void accepted(ConnectionId connection, const std::string &host) override;
     void connected(ConnectionId) override {}
     std::size_t wanted(ConnectionId connection) const override;
     void received(ConnectionId connection, std::string_view bytes) override;
     void closed(ConnectionId connection, int error) override;
-    void tick() override;
-    uint64_t next_tick_ns() const override;
 
-    /// Waits for the workers of the next start, and sends those of the start before away.
-    void restart(uint32_t size, uint32_t restart);
-    std::vector<uint32_t> missing() const;
-    /// "2 of 4 workers have joined; missing: 1, 3 (refused: ...)"
-    std::string progress() const;
-    uint32_t joined() const { return static_cast<uint32_t>(members_.size()); }
-    /// The worker whose goodbye ended the last session. -1 if it ended otherwise, or once a new session has a roster.
-    uint32_t first_gone() const { return first_gone_; }
+    State state() const { return state_; }
+    /// The newest generation; number 0 if there is none.
+    const Generation &generation() const { return generation_; }
+    /// How many workers have joined, or how many members are connected.
+    virtual uint32_t joined() const = 0;
+    /// The same, and who is missing, in words.
+    virtual std::string progress() const = 0;
 
-  private:
-    enum class State { kGathering, kMeshing, kReady };
-    struct Member {
-        uint32_t rank;
-        Endpoint listens;
-        std::string agreement, run;
-        bool meshed;
+  protected:
+    /// A worker that has been let in, for as long as its connection lives.
+    struct Worker {
+        uint32_t rank; // as its launcher gave it; in an elastic job it counts only in the first generation
+        Joining said;
         Channel channel;
+        bool asked = false; // for the next generation
+        Holdings held = {};
+        bool meshed = false;
+        bool reported = false; // meshed, or unable to
+        std::set<uint32_t> unreachable = {};
     };
-    /// A worker that came while there was a session.
-    struct Late {
-        Guest guest;
-        uint64_t until_ns;
-    };
-    void join(Guest guest);
-    /// What a guest says with its proof.
-    struct Joining {
-        Endpoint listens;
-        std::string agreement, run;
-    };
-    static std::optional<Joining> read(const Guest &guest);
-    std::optional<Failure> not_of_this_start(const Guest &guest) const;
-    std::optional<Failure> objection(const Guest &guest, const Joining &joining) const;
-    void note_refused(uint32_t rank, const std::string &why);
-    void keep_waiting(Guest guest);
-    void refuse_late(Guest &guest);
-    void send_away_who_differs(const Joining &chief);
-    const Member *member(uint32_t rank) const;
-    void refuse(Guest &guest, const Failure &failure);
-    void send(ConnectionId connection, Member &member, FrameKind kind, const std::string &payload);
-    void send_to_all(FrameKind kind, const std::string &payload);
-    std::optional<Failure> split_by_loopback() const;
-    void complete();
-    void heard(ConnectionId connection, Member &member, const ControlFrame &frame);
-    void lost(ConnectionId connection, bool left = false);
-    void end_session(const std::string &why, uint32_t gone = MDIST_NONE);
+    using Workers = std::map<ConnectionId, Worker>; // in the order they came
+
+    Store(World &world, const std::string &secret);
+
+    /// A worker has proved itself. `joining`: with the host that the store sees, if it has told none.
+    virtual void join(Guest guest, Joining joining) = 0;
+    virtual void heard(ConnectionId connection, Worker &worker, const ControlFrame &frame) = 0;
+    /// Its connection has ended, and it is not among the workers any more.
+    virtual void lost(const Worker &worker) = 0;
+    /// Decides what comes next, after something has changed.
+    virtual void look() = 0;
+
+    Worker &let_in(Guest guest, Joining joining, std::size_t most_payload);
+    void drop(ConnectionId connection);
+    void refuse(ConnectionId connection, Channel &channel, const Failure &failure);
+    void send(ConnectionId connection, Worker &worker, FrameKind kind, const std::string &payload);
+    void send_to_members(FrameKind kind, const std::string &payload);
+    /// Writes the next generation, of these workers by rank, and returns the one before.
+    Generation write_generation(const std::vector<ConnectionId> &members, uint32_t replicas,
+                                const std::optional<CommitId> &resume);
+    /// A worker says that it is connected with its neighbors, or with whom it is not.
+    void meshed(Worker &worker, const ControlFrame &frame);
+    bool is_member(WorkerId id) const { return members_.count(id) != 0; }
+    bool all_meshed() const;
+    Workers::iterator find(WorkerId id);
+    Workers::const_iterator find(WorkerId id) const;
 
     World &world_;
-    StoreOptions options_;
-    State state_ = State::kGathering;
-    SessionId session_ = {};
-    uint32_t first_gone_ = MDIST_NONE;
+    State state_ = State::kOpen;
+    Generation generation_;
+    std::set<WorkerId> members_; // of generation_
     Lobby lobby_;
-    std::map<ConnectionId, Member> members_;
-    std::map<ConnectionId, Late> late_;       // in the order they came; empty while GATHERING
-    std::map<uint32_t, std::string> refused_; // by the claimed rank: why it was last refused
-    uint64_t tell_progress_ns_ = UINT64_MAX;
+    Workers workers_;
 };
-
-bool is_loopback(const std::string &numeric_host);
 
 } // namespace mdist

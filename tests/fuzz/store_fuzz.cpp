@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "membership/secret.h"
-#include "membership/store.h"
+#include "membership/fixed_store.h"
 #include "target.h"
 #include "util/log.h"
 
@@ -44,7 +44,7 @@ class Nowhere final : public World {
 };
 
 /// Passes bytes as the reactor does: never more than wanted, and nothing after a close.
-void give(Store &store, const Nowhere &world, ConnectionId visitor, std::string_view bytes) {
+void give(FixedStore &store, const Nowhere &world, ConnectionId visitor, std::string_view bytes) {
     while (!bytes.empty() && world.closed.count(visitor) == 0) {
         const std::size_t wanted = store.wanted(visitor);
         require(wanted > 0, "an open connection wants something");
@@ -61,7 +61,7 @@ FUZZ_TARGET(store) {
     log::set_level(MDIST_LOG_OFF);
     const bool keyed = secrets_are_built();
     Nowhere world;
-    Store store(world, StoreOptions{2, 0, "job", keyed ? "secret" : ""});
+    FixedStore store(world, FixedStoreOptions{2, 0, "job", keyed ? "secret" : ""});
     std::set<ConnectionId> known;
     for (std::size_t at = 0; at + 2 <= size;) {
         const ConnectionId visitor = data[at] + std::size_t{1};

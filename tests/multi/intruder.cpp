@@ -181,7 +181,7 @@ bool Intruder::listen_to(Attempt &attempt) {
     attempt.reader.feed({bytes, static_cast<std::size_t>(got)});
     if (const auto frame = attempt.reader.next()) {
         const bool inside = frame->kind == FrameKind::kWelcome || frame->kind == FrameKind::kProgress ||
-                            frame->kind == FrameKind::kRoster || frame->kind == FrameKind::kGo;
+                            frame->kind == FrameKind::kGeneration || frame->kind == FrameKind::kGo;
         entered_ += inside ? 1 : 0;
         if (frame->kind == FrameKind::kRefused && frame->session != SessionId{} &&
             sessions_.insert(frame->session).second)
@@ -230,7 +230,7 @@ void Relay::look_at_frames() {
     for (std::size_t at = heard_.find("mDst"); at != std::string::npos; at = heard_.find("mDst", at + 1)) {
         if (at + kFrameHeaderBytes > heard_.size()) return;
         const auto kind = static_cast<FrameKind>(heard_[at + kKindAt]);
-        if (kind == FrameKind::kRoster)
+        if (kind == FrameKind::kGeneration)
             std::memcpy(overheard_.session.data(), heard_.data() + at + kSessionAt, overheard_.session.size());
         if (kind == FrameKind::kGo) go_at_ = std::min(go_at_, at);
     }

@@ -5,7 +5,6 @@
 #include "time_limits.h"
 
 #include "membership/data_sockets.h"
-#include "membership/forming.h"
 #include "membership/reactor.h"
 #include "membership/secret.h"
 #include "membership/store_service.h"
@@ -353,7 +352,7 @@ void who_does_not_belong_is_told_why(void **) {
 
 /// Serves the store in its own process, and says its progress whenever that changes.
 void be_launcher(const std::string &store, uint32_t size, const Say &say) {
-    StoreOptions options;
+    FixedStoreOptions options;
     options.size = size;
     options.job = "test";
     StoreService service(store, options, kLongEnough);

@@ -4,7 +4,7 @@
 
 #include "membership/member.h"
 #include "membership/neighbors.h"
-#include "membership/store.h"
+#include "membership/fixed_store.h"
 #include "random.h"
 #include "subject.h"
 #include "util/log.h"
@@ -52,14 +52,14 @@ struct Crowd {
             worker.options.heartbeat_timeout_ns = kSilence;
         }
         Process &host = simulation.add_process();
-        store = std::make_unique<Store>(host, StoreOptions{size, 0, "crowd", ""});
+        store = std::make_unique<FixedStore>(host, FixedStoreOptions{size, 0, "crowd", ""});
         host.run(store.get());
         host.listen_at(4400);
         simulation.when_told([this](Process &process) { look(process); });
         for (Worker &worker : workers)
             simulation.after(simulation.random(kSecond), [this, &worker, at = Endpoint{host.host(), 4400}] {
-                worker.member = std::make_unique<Member>(*worker.process, worker.options, std::vector<Endpoint>{at},
-                                                         simulation.now() + worker.options.join_timeout_ns);
+                worker.member = std::make_unique<Member>(*worker.process, worker.options, std::vector<Endpoint>{at});
+                worker.member->ask({}, worker.options.join_timeout_ns);
                 worker.process->run(worker.member.get());
             });
     }
@@ -100,7 +100,7 @@ struct Crowd {
 
     Simulation simulation;
     std::vector<Worker> workers;
-    std::unique_ptr<Store> store;
+    std::unique_ptr<FixedStore> store;
     uint32_t have_table = 0, know = 0;
     uint32_t lost = UINT32_MAX;
     uint64_t joined_ns = 0, last_news_ns = 0;

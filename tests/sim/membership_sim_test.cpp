@@ -5,7 +5,7 @@
 #include "simulation.h"
 
 #include "membership/member.h"
-#include "membership/store.h"
+#include "membership/fixed_store.h"
 #include "random.h"
 #include "subject.h"
 #include "util/log.h"
@@ -91,7 +91,7 @@ struct Job {
 
     Simulation simulation;
     Plan plan;
-    std::unique_ptr<Store> store;
+    std::unique_ptr<FixedStore> store;
     Process *store_process = nullptr;
     std::vector<std::unique_ptr<Worker>> workers;
     std::map<SessionId, std::map<uint32_t, Worker *>> sessions;
@@ -107,14 +107,14 @@ std::string blob_of(uint32_t rank, uint32_t round) {
 }
 
 void Worker::start() {
-    const uint64_t now = job.simulation.now();
     // The store's host is an IP address: the simulation does not resolve names.
     const Endpoint store{job.store_process->host(), 4400};
     round = 0;
     exchange = 0;
     waiting = resting = false;
     failure.reset();
-    member = std::make_unique<Member>(process, options, std::vector<Endpoint>{store}, now + kJoin);
+    member = std::make_unique<Member>(process, options, std::vector<Endpoint>{store});
+    member->ask({}, kJoin);
     process.run(member.get());
 }
 
@@ -187,8 +187,8 @@ Job::Job(uint64_t seed, const Plan &wanted, bool trace) : simulation(seed, trace
     for (uint32_t rank = 0; rank < plan.workers; ++rank) add_worker(rank);
     // The store always has a process of its own here. In a real job it has a thread of its own.
     store_process = &simulation.add_process();
-    store = std::make_unique<Store>(*store_process,
-                                    StoreOptions{plan.workers, 0, "simulated", plan.secret ? "a secret" : ""});
+    store = std::make_unique<FixedStore>(*store_process,
+                                         FixedStoreOptions{plan.workers, 0, "simulated", plan.secret ? "a secret" : ""});
     store_process->run(store.get());
     store_process->listen_at(4400);
     for (auto &worker : workers)

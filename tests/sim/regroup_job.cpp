@@ -151,7 +151,7 @@ void RegroupJob::check_data_loss() {
     std::set<CommitId> marked;
     for (const Generation::Member &member : store->generation().members) {
         const RegroupWorker &worker = *workers[member.id - 1];
-        if (worker.hit || worker.member->state() != ElasticMember::State::kAsking) continue;
+        if (worker.hit || worker.member->state() != Member::State::kAsking) continue;
         for (const Commit &commit : worker.commits) {
             if (commit.marked) marked.insert(commit.id);
             for (const auto &[replica, state] : commit.parts) parts[commit.id].insert(replica);

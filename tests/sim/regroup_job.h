@@ -6,8 +6,8 @@
 #include "regroup_program.h"
 #include "simulation.h"
 
-#include "membership/elastic/elastic_member.h"
-#include "membership/elastic/elastic_store.h"
+#include "membership/member.h"
+#include "membership/elastic_store.h"
 #include "util/text.h"
 
 #include <map>
@@ -71,7 +71,7 @@ struct RegroupWorker {
     RegroupJob &job;
     WorkerId id;
     Process &process;
-    std::unique_ptr<ElasticMember> member = nullptr;
+    std::unique_ptr<Member> member = nullptr;
     uint32_t generation = 0; // that it works in
     Phase phase = Phase::kParts;
     bool waiting = false; // in an exchange

@@ -12,14 +12,14 @@ constexpr uint64_t kExchangeNs = 6 * kSecond;
 
 void RegroupWorker::start() {
     MembershipOptions options;
+    options.elastic_id = id;
     options.store = "store:4400";
     options.job = "simulated";
     options.secret = job.plan.secret ? "a secret" : "";
     options.agreement = "a = 1\n";
     options.join_timeout_ns = kJoin;
     options.heartbeat_timeout_ns = kSilence;
-    member =
-        std::make_unique<ElasticMember>(process, options, id, std::vector<Endpoint>{{job.store_process->host(), 4400}});
+    member = std::make_unique<Member>(process, options, std::vector<Endpoint>{{job.store_process->host(), 4400}});
     member->ask({}, kJoin);
     process.run(member.get());
 }
@@ -36,11 +36,11 @@ void RegroupWorker::rest(uint64_t most) {
 void RegroupWorker::look() {
     if (!member || failure || left || !process.alive() || process.stopped() || resting || slow) return;
     switch (member->state()) {
-        case ElasticMember::State::kEnded:
+        case Member::State::kEnded:
             failure = member->failure();
             job.simulation.trace(text("worker ", id, " ends: ", failure->message()));
             return job.replace(*this);
-        case ElasticMember::State::kFailed:
+        case Member::State::kFailed:
             if (asks_soon) {
                 asks_soon = false;
                 return ask();
@@ -49,7 +49,7 @@ void RegroupWorker::look() {
             asks_soon = true; // after a while, like a program that has to unwind first
             waiting = false;
             return rest(kSecond / 2);
-        case ElasticMember::State::kReady:
+        case Member::State::kReady:
             break;
         default:
             return;

@@ -2,9 +2,9 @@
 // The decisions of a regroup, and the store of an elastic job, one event at a time. tests/sim runs the whole protocol.
 #include "membership_support.h"
 
-#include "membership/elastic/decide.h"
-#include "membership/elastic/elastic_store.h"
-#include "membership/store.h"
+#include "membership/decide.h"
+#include "membership/elastic_store.h"
+#include "membership/fixed_store.h"
 #include "random.h"
 #include "subject.h"
 #include "util/log.h"
@@ -143,10 +143,7 @@ struct Scene {
         Caller caller(hello, SessionId{}, "");
         guest.say(caller.hello(guest.channel));
         guest.listen();
-        PayloadWriter words;
-        words.number(id).number(believed);
-        write_endpoint(words, {"10.0.0.1", 5000, true, 70});
-        const std::string body = words.text(agreement).take();
+        const std::string body = encode(Joining{id, believed, {"10.0.0.1", 5000, true, 70}, agreement, ""});
         guest.say(caller.answer(guest.channel, guest.heard.back(), body, "it"));
         guest.listen();
         return guest;
@@ -559,7 +556,7 @@ void a_store_that_was_stopped_waits_as_long_as_it_should(void **) {
 
 void a_store_of_fixed_size_turns_elastic_workers_away(void **) {
     FakeWorld world;
-    Store store(world, StoreOptions{2, 0, "job", ""});
+    FixedStore store(world, FixedStoreOptions{2, 0, "job", ""});
     store.accepted(1, "10.0.0.1");
     Visitor guest{world, store, 1};
     Hello hello;
@@ -568,7 +565,7 @@ void a_store_of_fixed_size_turns_elastic_workers_away(void **) {
     Caller caller(hello, SessionId{}, "");
     guest.say(caller.hello(guest.channel));
     guest.listen();
-    guest.say(caller.answer(guest.channel, guest.heard.back(), "", "it"));
+    guest.say(caller.answer(guest.channel, guest.heard.back(), join_body("a = 1\n"), "it"));
     assert_string_equal(Scene::refusal(guest).reason().c_str(), "different_config");
 }
 

@@ -288,7 +288,7 @@ void who_breaks_the_protocol_is_lost(void **) {
     for (int way = 0; way < 18; ++way) {
         Pair pair(kSecond);
         if (way == 0) pair.hear(FrameKind::kExchange, blob(1, 2));
-        if (way == 1) pair.hear(FrameKind::kRoster, "");
+        if (way == 1) pair.hear(FrameKind::kGeneration, "");
         if (way == 2) pair.hear(FrameKind::kExchange, "short");
         if (way == 3) pair.hear(FrameKind::kHeartbeat, "short");
         if (way == 4) pair.hear(FrameKind::kHeartbeat, none + "more");

@@ -3,7 +3,7 @@
 #include "membership_support.h"
 
 #include "membership/credentials.h"
-#include "membership/store.h"
+#include "membership/fixed_store.h"
 #include "subject.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -16,7 +16,7 @@ using namespace mdist::test;
 constexpr uint64_t kSecond = 1'000'000'000;
 
 struct Scene {
-    explicit Scene(uint32_t size) : store(world, StoreOptions{size, 2, "job", ""}) {}
+    explicit Scene(uint32_t size) : store(world, FixedStoreOptions{size, 2, "job", ""}) {}
 
     Visitor visitor(ConnectionId id) {
         store.accepted(id, text("10.0.0.", id));
@@ -48,29 +48,28 @@ struct Scene {
     }
 
     FakeWorld world;
-    Store store;
+    FixedStore store;
 };
 
-void the_roster_comes_when_all_are_there_and_go_when_all_are_connected(void **) {
+void the_generation_comes_when_all_are_there_and_go_when_all_are_connected(void **) {
     Scene scene(2);
     Visitor one = scene.join(1, 1, 2);
     scene.pass(kSecond);
     assert_int_equal(one.last(), FrameKind::kProgress);
     assert_string_equal(scene.store.progress().c_str(), "1 of 2 workers have joined; missing: 0");
     Visitor zero = scene.join(2, 0, 2);
-    assert_int_equal(one.last(), FrameKind::kRoster);
-    assert_int_equal(zero.last(), FrameKind::kRoster);
+    assert_int_equal(one.last(), FrameKind::kGeneration);
+    assert_int_equal(zero.last(), FrameKind::kGeneration);
     const SessionId session = zero.heard.back().session;
     assert_true(session == one.heard.back().session && session != SessionId{});
-    PayloadReader roster(zero.heard.back().payload);
-    assert_string_equal(roster.text().c_str(), "10.0.0.2"); // rank 0
-    assert_int_equal(roster.number<uint16_t>(), 5000);
-    assert_int_equal(roster.number<uint8_t>(), 1);
-    assert_int_equal(roster.number<uint32_t>(), 72);
-    assert_int_equal(roster.number<uint32_t>(), MDIST_NONE); // was not started as any rank
-    assert_string_equal(roster.text().c_str(), "10.0.0.1");
+    const auto generation = decode_generation(zero.heard.back().payload);
+    assert_int_equal(generation->members.size(), 2);
+    const Generation::Member &first = generation->members[0];
+    const Endpoint listens{"10.0.0.2", 5000, true, 72, MDIST_NONE}; // was not started as any rank
+    assert_true(first.listens == listens && first.id == 1);
+    assert_string_equal(generation->members[1].listens.host.c_str(), "10.0.0.1");
     one.say(one.channel.pack(FrameKind::kMeshed, session, {}));
-    assert_int_equal(one.last(), FrameKind::kRoster);
+    assert_int_equal(one.last(), FrameKind::kGeneration);
     zero.say(zero.channel.pack(FrameKind::kMeshed, session, {}));
     assert_int_equal(one.last(), FrameKind::kGo);
     assert_int_equal(zero.last(), FrameKind::kGo);
@@ -100,10 +99,10 @@ void who_comes_shortly_before_the_session_ends_is_in_the_next(void **) {
     scene.pass(kLateNs - 1);
     assert_int_equal(zero.last(), FrameKind::kProof);
     scene.store.closed(2, 0);
-    assert_int_equal(zero.last(), FrameKind::kRoster);
-    assert_int_equal(one.last(), FrameKind::kRoster);
+    assert_int_equal(zero.last(), FrameKind::kGeneration);
+    assert_int_equal(one.last(), FrameKind::kGeneration);
     scene.pass(kSecond);
-    assert_int_equal(zero.last(), FrameKind::kRoster); // nothing is left of their wait
+    assert_int_equal(zero.last(), FrameKind::kGeneration); // nothing is left of their wait
 }
 
 void who_waits_for_the_next_session_can_go_and_may_not_speak(void **) {
@@ -135,7 +134,7 @@ void a_worker_that_goes_before_go_sends_all_back(void **) {
     scene.store.closed(2, 0);
     assert_int_equal(zero.last(), FrameKind::kOver);
     Visitor again = scene.join(3, 0, 2), other = scene.join(4, 1, 2);
-    assert_int_equal(other.last(), FrameKind::kRoster);
+    assert_int_equal(other.last(), FrameKind::kGeneration);
     assert_true(other.heard.back().session != first);
 }
 
@@ -204,7 +203,7 @@ void two_runs_are_told_apart_by_what_both_say(void **) {
     assert_string_equal(refusal_of(user).reason().c_str(), "different_run");
     come(4, 1, "SLURM_JOB_ID = 7\nuser id on n2 = 1001\n"); // on another host, users have other numbers
     Visitor two = come(5, 2, "");                           // says nothing
-    assert_int_equal(two.last(), FrameKind::kRoster);
+    assert_int_equal(two.last(), FrameKind::kGeneration);
 }
 
 void the_chief_decides_which_run_it_is(void **) {
@@ -234,7 +233,7 @@ void a_lack_of_the_secret_is_a_reason(void **) {
         for (const char *theirs : {"", "a wrong one of the same length"}) {
             if (std::string_view(secret) == theirs || (*theirs != '\0' && !secrets_are_built())) continue;
             FakeWorld world;
-            Store store(world, StoreOptions{2, 2, "job", secret});
+            FixedStore store(world, FixedStoreOptions{2, 2, "job", secret});
             store.accepted(1, "10.0.0.9");
             Visitor guest{world, store, 1};
             Caller caller(Scene::hello_of(1, 2, 2), SessionId{}, store_key(theirs));
@@ -313,7 +312,7 @@ void who_comes_early_and_has_said_hello_is_not_silent(void **) {
 SUBJECT(membership_store) {
     log::set_level(MDIST_LOG_OFF);
     const CMUnitTest tests[] = {
-        cmocka_unit_test(the_roster_comes_when_all_are_there_and_go_when_all_are_connected),
+        cmocka_unit_test(the_generation_comes_when_all_are_there_and_go_when_all_are_connected),
         cmocka_unit_test(who_comes_shortly_before_the_session_ends_is_in_the_next),
         cmocka_unit_test(who_waits_for_the_next_session_can_go_and_may_not_speak),
         cmocka_unit_test(who_waits_for_the_next_session_is_asked_again_after_a_restart),

@@ -5,9 +5,9 @@
 #include "membership/data_sockets.h"
 #include "membership/datagrams.h"
 #include "membership/dialer.h"
-#include "membership/forming.h"
 #include "membership/lobby.h"
-#include "membership/store.h"
+#include "membership/member.h"
+#include "membership/fixed_store.h"
 #include "subject.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -47,7 +47,7 @@ Visitor visit(FakeWorld &world, Store &store, ConnectionId id, const Hello &hell
 
 void a_refusal_names_no_session_no_other_job_and_no_setting(void **) {
     FakeWorld world;
-    Store store(world, StoreOptions{2, 0, "job", ""});
+    FixedStore store(world, FixedStoreOptions{2, 0, "job", ""});
     const std::string agreement = "a = 1\nb = 2\n";
     Hello other = hello_to(kStoreRank, Role::kJoin, 1);
     other.job += "x";
@@ -62,7 +62,7 @@ void a_refusal_names_no_session_no_other_job_and_no_setting(void **) {
     assert_null(std::strstr(words.c_str(), "b = 2"));
 
     Visitor one = visit(world, store, 4, hello_to(kStoreRank, Role::kJoin, 1), agreement);
-    assert_int_equal(one.last(), FrameKind::kRoster);
+    assert_int_equal(one.last(), FrameKind::kGeneration);
     assert_true(one.heard.back().session != SessionId{});
     Visitor late = visit(world, store, 5, hello_to(kStoreRank, Role::kJoin, 1), agreement);
     world.now += kLateNs;
@@ -129,7 +129,7 @@ void who_answers_and_proves_nothing_can_only_refuse(void **) {
             if (!key.empty() && !secrets_are_built()) continue;
             const std::string challenge =
                 PayloadWriter().number(static_cast<uint8_t>(!key.empty())).bytes(Digest{}).take();
-            for (const FrameKind kind : {FrameKind::kRoster, FrameKind::kWelcome, FrameKind::kGo}) {
+            for (const FrameKind kind : {FrameKind::kGeneration, FrameKind::kWelcome, FrameKind::kGo}) {
                 Call call(key);
                 if (challenged) assert_false(call.hear(FrameKind::kChallenge, challenge).has_value());
                 assert_false(call.hear(kind, "").has_value());
@@ -179,37 +179,33 @@ void go_of_another_session_starts_nobody(void **) {
     MembershipOptions options;
     options.job = "job";
     options.heartbeat_timeout_ns = 1'000'000'000;
-    Lobby lobby(world, "worker 0", 0, 64);
-    Forming forming(world, options, lobby, {{"10.0.0.1", 1}}, UINT64_MAX);
-    forming.tick();
+    Member member(world, options, {{"10.0.0.1", 1}});
+    member.ask({}, UINT64_MAX);
+    member.tick();
     const ConnectionId store = world.last_id;
-    forming.connected(store);
+    member.connected(store);
     Channel channel(1000);
     const auto say = [&](FrameKind kind, const SessionId &session, const std::string &payload) {
         const std::string bytes = channel.pack(kind, session, payload);
         for (std::string_view rest = bytes; !rest.empty();) {
-            const std::string_view piece = rest.substr(0, forming.wanted(store));
+            const std::string_view piece = rest.substr(0, member.wanted(store));
             assert_false(piece.empty());
             rest.remove_prefix(piece.size());
-            forming.received(store, piece);
+            member.received(store, piece);
         }
     };
     say(FrameKind::kChallenge, {}, PayloadWriter().number(uint8_t{0}).bytes(Digest{}).take());
     say(FrameKind::kProof, {}, PayloadWriter().bytes(Digest{}).take());
     const SessionId earlier = {4}, session = {5};
-    say(FrameKind::kRoster, session,
-        PayloadWriter()
-            .text("10.0.0.1")
-            .number(uint16_t{5000})
-            .number(uint8_t{1})
-            .number(uint32_t{7})
-            .number(uint32_t{0})
-            .bytes(Digest{})
-            .take());
+    Generation generation;
+    generation.number = 1;
+    generation.session = session;
+    generation.members = {{1, {"10.0.0.1", 5000, true, 7, 0}}};
+    say(FrameKind::kGeneration, session, encode(generation));
     say(FrameKind::kGo, earlier, "");
-    assert_false(forming.complete());
+    assert_int_equal(member.state(), Member::State::kAsking);
     say(FrameKind::kGo, session, "");
-    assert_true(forming.complete());
+    assert_int_equal(member.state(), Member::State::kReady);
 }
 
 void a_hello_counts_only_where_it_is_meant_to_go(void **) {
@@ -395,7 +391,7 @@ void refusals_are_logged_a_few_times_and_then_counted(void **) {
     log::set_sink(keep_line, nullptr, nullptr);
     log::set_level(MDIST_LOG_DEBUG);
     FakeWorld world;
-    Store store(world, StoreOptions{2, 3, "job", ""});
+    FixedStore store(world, FixedStoreOptions{2, 3, "job", ""});
     ConnectionId id = 0;
     Hello other_job = hello_to(kStoreRank, Role::kJoin, 1), stale = other_job, elsewhere = other_job;
     other_job.job += "x";

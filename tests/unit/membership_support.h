@@ -4,6 +4,7 @@
 
 #include "membership/descriptors.h"
 #include "membership/frame.h"
+#include "membership/generation.h"
 #include "membership/handshake.h"
 #include "membership/secret.h"
 #include "membership/world.h"
@@ -76,9 +77,7 @@ std::size_t feed_all(Reader &reader, std::string_view bytes, std::vector<Control
 
 /// What comes with the proof of a worker that joins, and is called where the store sees it.
 inline std::string join_body(const std::string &agreement, const std::string &run = "", uint32_t pid = 70) {
-    PayloadWriter out;
-    write_endpoint(out, {"", 5000, true, pid});
-    return out.text(agreement).text(run).take();
+    return encode(Joining{1, 0, {"", 5000, true, pid}, agreement, run});
 }
 
 /// The other side of a connection with a machine: reads what it sent, writes what it is to get.

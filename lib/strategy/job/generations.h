@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cluster/elastic_settings.h"
-#include "membership/elastic/elastic_membership.h"
+#include "membership/elastic_membership.h"
 #include "strategy/job/elastic_devices.h"
 
 #include <cstdint>

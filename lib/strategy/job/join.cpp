@@ -9,7 +9,7 @@
 #include "cluster/settle_store.h"
 #include "comm/call/bad_message.h"
 #include "comm/workers/workers.h"
-#include "membership/elastic/elastic_membership.h"
+#include "membership/elastic_membership.h"
 #include "membership/secret.h"
 #include "strategy/job/links.h"
 #include "util/log.h"
@@ -160,7 +160,6 @@ std::unique_ptr<ElasticMembership> join_elastic_job(const Config &config, Resolv
                            "`mdist store` and set MDIST_STORE and MDIST_STORE_OWNER=launcher on all workers"))
             .reason("elastic_store");
     MembershipOptions options = options_of(config, resolved, text("any of ", settings.replicas), kind);
-    options.names.clear(); // ranks change
     warn_without_secret(options, settings.open);
     return std::make_unique<ElasticMembership>(std::move(options), worker_id_of(process_environment()));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decisions of a regroup, as functions of what the store knows: which replicas each worker gets, from which commit
-// the job goes on, and which workers go if some cannot reach each other. No state; any thread.
+// The decisions of a regroup, as functions of what the store knows: from which commit the job goes on, and which
+// workers go if some cannot reach each other. No state; any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,9 @@
 #include <set>
 #include <vector>
 
-#include "membership/elastic/generation.h"
+#include "membership/generation.h"
 
 namespace mdist {
-
-/// Deals replica ids to workers in consecutive spans. The numbers of two workers differ by at most 1; lower ranks have
-/// more. Takes 1 to `replicas` workers.
-std::vector<ReplicaRange> deal_replicas(uint32_t replicas, uint32_t workers);
 
 /// The newest commit that one worker has marked and whose parts are all whole among the workers. `held`: of the living
 /// workers. Without such a commit, `resume` is none and `lost` lists the replicas whose parts are missing from the

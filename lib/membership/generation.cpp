@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "membership/elastic/generation.h"
+#include "membership/generation.h"
 
 #include "util/payload.h"
 
@@ -19,6 +19,11 @@ CommitId read_commit(PayloadReader &in) {
     return id;
 }
 
+/// Of a generation: all that its members have.
+uint32_t replicas_of(const Generation &generation) {
+    return generation.members.empty() ? 0 : generation.members.back().replicas.last;
+}
+
 ReplicaRange read_range(PayloadReader &in) {
     ReplicaRange range;
     range.first = in.number<uint32_t>();
@@ -34,14 +39,43 @@ std::optional<uint32_t> Generation::rank_of(WorkerId id) const {
     return std::nullopt;
 }
 
+std::vector<ReplicaRange> deal_replicas(uint32_t replicas, uint32_t workers) {
+    std::vector<ReplicaRange> spans;
+    uint32_t first = 0;
+    for (uint32_t rank = 0; rank < workers; ++rank) {
+        const uint32_t count = replicas / workers + (rank < replicas % workers ? 1 : 0);
+        spans.push_back({first, first + count});
+        first += count;
+    }
+    return spans;
+}
+
+std::string encode(const Joining &joining) {
+    PayloadWriter out;
+    out.number(joining.id).number(joining.generation);
+    write_endpoint(out, joining.listens);
+    return out.text(joining.agreement).text(joining.run).take();
+}
+
+std::optional<Joining> decode_joining(std::string_view bytes) {
+    PayloadReader in(bytes);
+    Joining joining;
+    joining.id = in.number<uint64_t>();
+    joining.generation = in.number<uint32_t>();
+    joining.listens = read_endpoint(in);
+    joining.agreement = in.text();
+    joining.run = in.text();
+    return in.complete() && joining.id != 0 ? std::optional(std::move(joining)) : std::nullopt;
+}
+
 std::string encode(const Generation &generation) {
     PayloadWriter out;
     out.number(generation.number).bytes(generation.session).bytes(generation.pulse);
     out.number(static_cast<uint8_t>(generation.resume.has_value()));
     write_commit(out, generation.resume.value_or(CommitId{}));
-    out.number(static_cast<uint32_t>(generation.members.size()));
+    out.number(replicas_of(generation)).number(static_cast<uint32_t>(generation.members.size()));
     for (const Generation::Member &member : generation.members) {
-        out.number(member.id).number(member.replicas.first).number(member.replicas.last);
+        out.number(member.id);
         write_endpoint(out, member.listens);
     }
     return out.take();
@@ -56,14 +90,12 @@ std::optional<Generation> decode_generation(std::string_view bytes) {
     const bool resumes = in.number<uint8_t>() != 0;
     const CommitId id = read_commit(in);
     if (resumes) generation.resume = id;
-    const auto count = in.number<uint32_t>();
-    if (in.bad() || count > kMostElasticWorkers) return std::nullopt;
-    for (uint32_t rank = 0; rank < count && !in.bad(); ++rank) {
-        Generation::Member member;
-        member.id = in.number<uint64_t>();
-        member.replicas = read_range(in);
-        member.listens = read_endpoint(in);
-        generation.members.push_back(std::move(member));
+    const auto replicas = in.number<uint32_t>(), count = in.number<uint32_t>();
+    if (in.bad() || count > kMostWorkers) return std::nullopt;
+    for (const ReplicaRange &span : deal_replicas(replicas, count)) {
+        if (in.bad()) break;
+        const auto worker = in.number<uint64_t>();
+        generation.members.push_back({worker, read_endpoint(in), span});
     }
     if (!in.complete()) return std::nullopt;
     return generation;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a round of an elastic store closes, and what the next generation is.
-#include "membership/elastic/elastic_store.h"
+#include "membership/elastic_store.h"
 
 #include <algorithm>
 #include <utility>
@@ -42,7 +42,7 @@ bool ElasticStore::is_silent(WorkerId id) const {
 void ElasticStore::note_sign_of_life(WorkerId id) {
     const auto &members = generation_.members;
     const auto silent = [this](const Generation::Member &member) { return is_silent(member.id); };
-    if (generation_.rank_of(id) && std::all_of(members.begin(), members.end(), silent))
+    if (is_member(id) && std::all_of(members.begin(), members.end(), silent))
         for (const Generation::Member &member : members) heard_ns_[member.id] = world_.now_ns();
     heard_ns_[id] = world_.now_ns();
 }
@@ -67,10 +67,12 @@ bool ElasticStore::is_overdue(WorkerId id) const {
 
 /// Says until when the other members must have asked, since this one has.
 void ElasticStore::limit_others(const Ask &ask) {
+    std::set<WorkerId> have_asked;
+    for (const auto &[connection, worker] : workers_)
+        if (worker.asked) have_asked.insert(worker.said.id);
     const uint64_t half_ns = ask.limit_ns / 2, silence_ns = options_.heartbeat_timeout_ns;
     for (const Generation::Member &member : generation_.members) {
-        const auto found = find(member.id);
-        if (found != workers_.end() && found->second.asked) continue;
+        if (have_asked.count(member.id) != 0) continue;
         const bool was_missed = member.id == ask.missed;
         const uint64_t due_ns =
             world_.now_ns() + (was_missed ? std::min(half_ns, silence_ns) : std::max(half_ns, silence_ns));
@@ -81,6 +83,9 @@ void ElasticStore::limit_others(const Ask &ask) {
 
 ElasticStore::Tally ElasticStore::tally() const {
     Tally result;
+    std::map<WorkerId, ConnectionId> have_asked;
+    for (const auto &[connection, worker] : workers_)
+        if (worker.asked) have_asked.emplace(worker.said.id, connection);
     for (const Generation::Member &member : generation_.members) {
         if (ended_.count(member.id) != 0) continue;
         result.all_ended = false;
@@ -90,18 +95,18 @@ ElasticStore::Tally ElasticStore::tally() const {
             ++result.silent;
             continue;
         }
-        const auto found = find(member.id);
-        if (found != workers_.end() && found->second.asked)
-            result.survivors.push_back(found->first);
+        const auto found = have_asked.find(member.id);
+        if (found != have_asked.end())
+            result.survivors.push_back(found->second);
         else
             result.all_settled = false;
     }
     for (const auto &[connection, worker] : workers_)
-        if (worker.asked && !generation_.rank_of(worker.id) && !is_silent(worker.id))
+        if (worker.asked && !is_member(worker.said.id) && !is_silent(worker.said.id))
             result.newcomers.push_back(connection);
     if (generation_.number == 0)
         std::stable_sort(result.newcomers.begin(), result.newcomers.end(),
-                         [this](ConnectionId a, ConnectionId b) { return workers_.at(a).wish < workers_.at(b).wish; });
+                         [this](ConnectionId a, ConnectionId b) { return workers_.at(a).rank < workers_.at(b).rank; });
     return result;
 }
 
@@ -109,7 +114,7 @@ ElasticStore::Tally ElasticStore::tally() const {
 /// the newest commit is with its holders, as the part of a lost worker is.
 ElasticStore::Tally ElasticStore::without_leaver(Tally all) const {
     const auto leaver = std::find_if(all.survivors.begin(), all.survivors.end(), [this](ConnectionId connection) {
-        return leaving_.count(workers_.at(connection).id) != 0;
+        return leaving_.count(workers_.at(connection).said.id) != 0;
     });
     if (leaver == all.survivors.end()) return all;
     Tally rest = all;
@@ -134,7 +139,7 @@ void ElasticStore::look() {
     const Recovery recovery = recovery_of(now);
     const bool is_lost = has_commit_ && !recovery.resume;
     if (!is_lost)
-        for (const WorkerId id : now.overdue) drop(id);
+        for (const WorkerId id : now.overdue) give_up_on(id);
     const bool enough = there >= options_.min_workers && !is_lost;
     if (is_first ? there >= options_.max_workers : enough) return close_round(now, recovery);
     if (there == 0) return waits_since_ns_.reset();
@@ -168,52 +173,37 @@ void ElasticStore::close_round(const Tally &tally, const Recovery &recovery) {
     std::vector<ConnectionId> members = tally.survivors;
     members.insert(members.end(), tally.newcomers.begin(), tally.newcomers.end());
     members.resize(std::min<std::size_t>(members.size(), options_.max_workers));
-    Generation next;
-    next.number = generation_.number + 1;
-    world_.random(next.session.data(), next.session.size());
-    world_.random(next.pulse.data(), next.pulse.size());
-    next.resume = recovery.resume;
-    const auto spans = deal_replicas(options_.replicas, static_cast<uint32_t>(members.size()));
-    for (std::size_t rank = 0; rank < members.size(); ++rank) {
-        Worker &worker = workers_.at(members[rank]);
-        next.members.push_back({worker.id, worker.listens, spans[rank]});
-        worker.meshed = worker.reported = false;
-        worker.unreachable.clear();
-    }
-    const Generation former = std::exchange(generation_, std::move(next));
+    const Generation former = write_generation(members, options_.replicas, recovery.resume);
     waits_since_ns_.reset();
     due_ns_.clear();
-    state_ = State::kMeshing;
     log_info("the store: generation ", generation_.number, " has ", members.size(), " workers");
     send_away_former_members(former);
     if (!takes_newcomers()) send_away_newcomers();
     ended_.clear();
-    const std::string bytes = encode(generation_);
-    for (const ConnectionId connection : members)
-        send(connection, workers_.at(connection), FrameKind::kGeneration, bytes);
+    send_to_members(FrameKind::kGeneration, encode(generation_));
 }
 
 void ElasticStore::look_at_mesh() {
-    bool all_meshed = true, all_reported = true, any_missing = false;
-    for (const Generation::Member &member : generation_.members) {
-        const auto found = find(member.id);
-        any_missing = any_missing || found == workers_.end() || is_silent(member.id);
-        all_meshed = all_meshed && found != workers_.end() && found->second.meshed;
-        all_reported = all_reported && found != workers_.end() && found->second.reported;
+    std::size_t heard = 0, reported = 0;
+    for (const auto &[connection, worker] : workers_) {
+        if (!is_member(worker.said.id)) continue;
+        heard += is_silent(worker.said.id) ? 0 : 1;
+        reported += worker.reported ? 1 : 0;
     }
-    if (any_missing || (all_reported && !all_meshed && drop_unreachable())) {
+    const bool any_missing = heard < members_.size(), all_reported = reported == members_.size();
+    if (any_missing || (all_reported && !all_meshed() && drop_unreachable())) {
         state_ = State::kOpen; // those that are left have asked, and need not ask again
         return look();
     }
-    if (!all_meshed) return;
+    if (!all_meshed()) return;
     state_ = State::kReady;
     log_info("the store: the workers of generation ", generation_.number, " are connected");
-    for (const Generation::Member &member : generation_.members) {
-        const auto found = find(member.id);
-        found->second.asked = false;
-        found->second.held.clear();
-        send(found->first, found->second, FrameKind::kGo, {});
+    for (auto &[connection, worker] : workers_) {
+        if (!is_member(worker.said.id)) continue;
+        worker.asked = false;
+        worker.held.clear();
     }
+    send_to_members(FrameKind::kGo, {});
     if (any_leaves()) tell_members(); // the next one
 }
 
@@ -226,7 +216,7 @@ bool ElasticStore::drop_unreachable() {
     const std::set<uint32_t> dropped = choose_dropped(unreachable);
     for (const uint32_t rank : dropped) {
         const auto found = find(generation_.members[rank].id);
-        const std::string where = text("the worker at ", text_of(found->second.listens));
+        const std::string where = text("the worker at ", text_of(found->second.said.listens));
         std::string others;
         for (uint32_t other = 0; other < unreachable.size() && others.empty(); ++other)
             if (unreachable[rank].count(other) != 0 || unreachable[other].count(rank) != 0)
@@ -237,7 +227,7 @@ bool ElasticStore::drop_unreachable() {
                Failure(MDIST_ERR_ABORTED,
                        text(where, others, ". The job goes on without the first", firewall_advice(ListenAt())))
                    .reason("unreachable"));
-        ended_.insert(found->second.id);
+        ended_.insert(found->second.said.id);
         workers_.erase(found);
     }
     return !dropped.empty();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ElasticMembership: this worker in an elastic job, over all generations. It runs an ElasticMember in a reactor, and
-// lets callers wait for the next generation. Of each generation it makes a Membership, as a job of fixed size has one.
+// ElasticMembership: this worker in an elastic job, over all generations. It lets callers wait for the
+// next generation. Of each generation it makes a Membership, as a job of fixed size has one.
 //
 // next() and membership() are for one thread at a time; the others for any thread.
 #pragma once
@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 
-#include "membership/elastic/generation.h"
 #include "membership/membership.h"
 
 namespace mdist {
@@ -17,7 +16,7 @@ class ElasticMembership {
   public:
     /// Connects with the store, and returns when that has let this worker in. `id`: 0 draws one at random. Throws
     /// TIMEOUT, UNAUTHENTICATED, CONFIG, or whatever else the store refuses it with.
-    ElasticMembership(MembershipOptions options, WorkerId id);
+    ElasticMembership(const MembershipOptions &options, WorkerId id);
     ~ElasticMembership();
     ElasticMembership(const ElasticMembership &) = delete;
     ElasticMembership &operator=(const ElasticMembership &) = delete;
@@ -42,11 +41,10 @@ class ElasticMembership {
     void leave() noexcept;
 
   private:
-    class Body;
-    class OfGeneration;
     std::optional<Generation> ask(const Holdings &held, uint64_t timeout_ns, bool first);
+    Failure why_ended() const;
 
-    const std::shared_ptr<Body> body_;
+    const std::shared_ptr<MemberThread> thread_;
 };
 
 } // namespace mdist

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "membership/elastic/elastic_store.h"
+#include "membership/elastic_store.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "membership/compared_lines.h"
-#include "membership/credentials.h"
 #include "util/log.h"
 #include "util/payload.h"
 #include "util/text.h"
@@ -50,103 +49,44 @@ Failure dismissed(const std::string &who) {
 } // namespace
 
 ElasticStore::ElasticStore(World &world, ElasticStoreOptions options)
-    : world_(world),
+    : Store(world, options.secret),
       options_(std::move(options)),
       interval_ns_(std::clamp<uint64_t>(options_.heartbeat_timeout_ns / 10, 1'000'000, kLongestPulseNs)),
-      lobby_(world, "the store", kStoreRank, kMostJoinBytes),
       next_ns_(world.now_ns() + interval_ns_) {
     options_.max_workers = std::min(options_.max_workers, options_.replicas);
     lobby_.expect(options_.max_workers);
-    lobby_.open_for(store_key(options_.secret), SessionId{});
-}
-
-// ---- Connections
-
-void ElasticStore::accepted(ConnectionId connection, const std::string &host) {
-    lobby_.accepted(connection, host);
-}
-
-std::size_t ElasticStore::wanted(ConnectionId connection) const {
-    const auto found = workers_.find(connection);
-    return found != workers_.end() ? found->second.channel.reader.wanted() : lobby_.wanted(connection);
 }
 
 void ElasticStore::received(ConnectionId connection, std::string_view bytes) {
     add_time_slept();
-    if (lobby_.has(connection)) {
-        if (auto guest = lobby_.received(connection, bytes)) join(std::move(*guest));
-        return;
-    }
-    const auto found = workers_.find(connection);
-    if (found == workers_.end()) return;
-    FrameReader &reader = found->second.channel.reader;
-    reader.feed(bytes);
-    if (const auto frame = reader.next()) {
-        note_sign_of_life(found->second.id);
-        heard(connection, found->second, *frame);
-    } else if (reader.fault() != FrameReader::Fault::kNone) {
-        world_.close(connection);
-        lost(connection);
-    }
+    Store::received(connection, bytes);
 }
 
-void ElasticStore::closed(ConnectionId connection, int) {
+void ElasticStore::closed(ConnectionId connection, int error) {
     add_time_slept();
-    if (lobby_.has(connection))
-        lobby_.closed(connection);
-    else if (workers_.count(connection) != 0)
-        lost(connection);
-}
-
-std::map<ConnectionId, ElasticStore::Worker>::iterator ElasticStore::find(WorkerId id) {
-    return std::find_if(workers_.begin(), workers_.end(), [id](const auto &one) { return one.second.id == id; });
-}
-
-std::map<ConnectionId, ElasticStore::Worker>::const_iterator ElasticStore::find(WorkerId id) const {
-    return std::find_if(workers_.begin(), workers_.end(), [id](const auto &one) { return one.second.id == id; });
-}
-
-void ElasticStore::send(ConnectionId connection, Worker &worker, FrameKind kind, const std::string &payload) {
-    world_.send(connection, worker.channel.pack(kind, generation_.session, payload));
-}
-
-void ElasticStore::refuse(ConnectionId connection, Channel &channel, const Failure &failure) {
-    world_.send(connection, channel.pack(FrameKind::kRefused, SessionId{}, encode(failure)));
-    world_.close(connection);
+    Store::closed(connection, error);
 }
 
 // ---- Workers come and go
 
-void ElasticStore::join(Guest guest) {
-    PayloadReader body(guest.body);
-    const auto id = body.number<uint64_t>();
-    const auto believed = body.number<uint32_t>();
-    Endpoint listens = read_endpoint(body);
-    complete_host(listens, guest.host);
-    const std::string agreement = body.text();
-    const bool is_elastic = guest.hello.role == Role::kElastic;
-    if (is_elastic && (!body.complete() || id == 0)) return world_.close(guest.connection);
-    if (const auto failure = objection(guest, id, believed, agreement)) {
+void ElasticStore::join(Guest guest, Joining joining) {
+    if (const auto failure = objection(guest, joining)) {
         lobby_.note_refusal(failure->reason(), text("the store refused a worker: ", failure->message()));
         return refuse(guest.connection, guest.channel, *failure);
     }
-    if (const auto before = find(id); before != workers_.end()) { // its old connection has ended for it, not yet here
-        const ConnectionId old = before->first;
-        world_.close(old);
-        lost(old);
-    }
+    const WorkerId id = joining.id;
+    // Its old connection has ended for it, and not yet here.
+    if (const auto before = find(id); before != workers_.end()) drop(before->first);
     // One that was cut off may ask only now.
     if (const auto due = due_ns_.find(id); due != due_ns_.end())
         due->second = std::max(due->second, world_.now_ns() + options_.heartbeat_timeout_ns);
-    guest.channel.reader.set_most_payload(kMostFromElastic);
-    Worker worker{id, guest.hello.rank, std::move(listens), agreement, std::move(guest.channel)};
     note_sign_of_life(id);
-    send(guest.connection, worker, FrameKind::kWelcome, news_for(id));
-    workers_.emplace(guest.connection, std::move(worker));
+    const ConnectionId connection = guest.connection;
+    send(connection, let_in(std::move(guest), std::move(joining), kMostFromElastic), FrameKind::kWelcome, news_for(id));
 }
 
-std::optional<Failure> ElasticStore::objection(const Guest &guest, WorkerId id, uint32_t believed,
-                                               const std::string &agreement) const {
+std::optional<Failure> ElasticStore::objection(const Guest &guest, const Joining &joining) const {
+    const auto &[id, believed, listens, agreement, run] = joining;
     const std::string who = text("the worker at ", guest.host);
     if (guest.hello.role != Role::kElastic)
         return Failure(MDIST_ERR_CONFIG, text(who,
@@ -158,36 +98,33 @@ std::optional<Failure> ElasticStore::objection(const Guest &guest, WorkerId id, 
                                               ", the store to another one. Give it the address of its own store"))
             .reason("different_job");
     if (failure_) return failure_;
-    const bool is_member = generation_.rank_of(id).has_value();
+    const bool was_in = is_member(id);
     if (believed != 0 && dropped_.count(id) != 0) return was_dropped(who);
-    if (believed != 0 && !is_member) return old_generation(who, believed, generation_.number);
-    if (is_member && ended_.count(id) != 0) return old_generation(who, believed, generation_.number);
-    if (!is_member && !takes_newcomers()) return closed_job(who);
-    if (!workers_.empty() && workers_.begin()->second.agreement != agreement)
+    if (believed != 0 && !was_in) return old_generation(who, believed, generation_.number);
+    if (was_in && ended_.count(id) != 0) return old_generation(who, believed, generation_.number);
+    if (!was_in && !takes_newcomers()) return closed_job(who);
+    if (!workers_.empty() && workers_.begin()->second.said.agreement != agreement)
         return Failure(MDIST_ERR_CONFIG, text(who, " is configured differently from the other workers of the job: ",
-                                              differing_lines(workers_.begin()->second.agreement, agreement)))
+                                              differing_lines(workers_.begin()->second.said.agreement, agreement)))
             .reason("different_config");
     return std::nullopt;
 }
 
-void ElasticStore::lost(ConnectionId connection) {
-    const WorkerId id = workers_.at(connection).id;
-    workers_.erase(connection);
-    if (!generation_.rank_of(id)) heard_ns_.erase(id);
+void ElasticStore::lost(const Worker &worker) {
+    if (!is_member(worker.said.id)) heard_ns_.erase(worker.said.id);
     look();
 }
 
 void ElasticStore::ended(ConnectionId connection) {
-    const WorkerId id = workers_.at(connection).id;
-    if (generation_.rank_of(id)) ended_.insert(id);
-    world_.close(connection);
-    lost(connection);
+    const WorkerId id = workers_.at(connection).said.id;
+    if (is_member(id)) ended_.insert(id);
+    drop(connection);
 }
 
 /// Goes on without a member that lives. Its launcher may end it, and start another one.
-void ElasticStore::drop(WorkerId id) {
+void ElasticStore::give_up_on(WorkerId id) {
     const auto found = find(id);
-    const Failure failure = was_dropped(text("the worker at ", host_and_pid(found->second.listens)));
+    const Failure failure = was_dropped(text("the worker at ", host_and_pid(found->second.said.listens)));
     log_warn("the store: ", failure.message());
     refuse(found->first, found->second.channel, failure);
     workers_.erase(found);
@@ -205,51 +142,47 @@ std::optional<ElasticStore::LeftBehind> ElasticStore::take_left_behind() {
 }
 
 void ElasticStore::reaped(WorkerId id) {
-    if (generation_.rank_of(id)) ended_.insert(id);
-    if (const auto found = find(id); found != workers_.end()) {
-        const ConnectionId connection = found->first;
-        world_.close(connection);
-        return lost(connection);
-    }
+    if (is_member(id)) ended_.insert(id);
+    if (const auto found = find(id); found != workers_.end()) return drop(found->first);
     look();
 }
 
 void ElasticStore::dismiss(WorkerId id) {
     const auto found = find(id);
-    if (generation_.rank_of(id)) {
+    if (is_member(id)) {
         leaving_.insert(id);
         tell_members();
     } else if (found != workers_.end() && workers_.size() > options_.min_workers) { // it has nothing that others need
-        refuse(found->first, found->second.channel, dismissed(text("the worker at ", found->second.listens.host)));
-        lost(found->first);
+        refuse(found->first, found->second.channel, dismissed(text("the worker at ", found->second.said.listens.host)));
+        lost(workers_.extract(found).mapped());
     }
 }
 
 bool ElasticStore::any_leaves() const {
     if (generation_.members.size() <= options_.min_workers) return false; // it cannot leave now
-    return std::any_of(leaving_.begin(), leaving_.end(), [this](WorkerId id) { return generation_.rank_of(id); });
+    return std::any_of(leaving_.begin(), leaving_.end(), [this](WorkerId id) { return is_member(id); });
 }
 
 /// Those that the first generation had no place for.
 void ElasticStore::send_away_newcomers() {
     for (auto it = workers_.begin(); it != workers_.end();) {
         auto &[connection, worker] = *it;
-        const bool goes = !generation_.rank_of(worker.id);
-        if (goes) refuse(connection, worker.channel, closed_job(text("the worker at ", worker.listens.host)));
-        if (goes) heard_ns_.erase(worker.id);
+        const bool goes = !is_member(worker.said.id);
+        if (goes) refuse(connection, worker.channel, closed_job(text("the worker at ", worker.said.listens.host)));
+        if (goes) heard_ns_.erase(worker.said.id);
         it = goes ? workers_.erase(it) : std::next(it);
     }
 }
 
 void ElasticStore::send_away_former_members(const Generation &former) {
     for (const Generation::Member &member : former.members) {
-        if (generation_.rank_of(member.id)) continue;
+        if (is_member(member.id)) continue;
         heard_ns_.erase(member.id);
         const bool was_asked = leaving_.erase(member.id) != 0;
         if (!was_asked && ended_.count(member.id) == 0) left_behind_.push_back({member.id, true});
         const auto found = find(member.id);
         if (found == workers_.end()) continue;
-        const std::string who = text("the worker at ", found->second.listens.host);
+        const std::string who = text("the worker at ", found->second.said.listens.host);
         refuse(found->first, found->second.channel,
                was_asked ? dismissed(who) : old_generation(who, former.number, generation_.number));
         workers_.erase(found);
@@ -257,9 +190,10 @@ void ElasticStore::send_away_former_members(const Generation &former) {
 }
 
 void ElasticStore::heard(ConnectionId connection, Worker &worker, const ControlFrame &frame) {
+    note_sign_of_life(worker.said.id);
     switch (frame.kind) {
         case FrameKind::kHeartbeat:
-            return send(connection, worker, FrameKind::kHeartbeat, news_for(worker.id));
+            return send(connection, worker, FrameKind::kHeartbeat, news_for(worker.said.id));
         case FrameKind::kAsk:
             return asked(worker, frame.payload);
         case FrameKind::kMeshed:
@@ -268,18 +202,17 @@ void ElasticStore::heard(ConnectionId connection, Worker &worker, const ControlF
         case FrameKind::kGoodbye:
             return ended(connection);
         default:
-            world_.close(connection);
-            return lost(connection);
+            return drop(connection);
     }
 }
 
 /// How many newcomers wait, which generation there is without this worker, and whether a member is to leave.
 std::string ElasticStore::news_for(WorkerId id) const {
-    const auto waits = [this](const auto &one) { return one.second.asked && !generation_.rank_of(one.second.id); };
+    const auto waits = [this](const auto &one) { return one.second.asked && !is_member(one.second.said.id); };
     const auto waiting = static_cast<uint32_t>(std::count_if(workers_.begin(), workers_.end(), waits));
     return PayloadWriter()
         .number(waiting)
-        .number(generation_.rank_of(id) ? 0 : generation_.number)
+        .number(is_member(id) ? 0 : generation_.number)
         .number(static_cast<uint8_t>(any_leaves()))
         .take();
 }
@@ -287,32 +220,21 @@ std::string ElasticStore::news_for(WorkerId id) const {
 /// Tells the members at once that somebody waits to enter.
 void ElasticStore::tell_members() {
     for (auto &[connection, worker] : workers_)
-        if (generation_.rank_of(worker.id)) send(connection, worker, FrameKind::kHeartbeat, news_for(worker.id));
+        if (is_member(worker.said.id)) send(connection, worker, FrameKind::kHeartbeat, news_for(worker.said.id));
 }
 
 void ElasticStore::asked(Worker &worker, const std::string &payload) {
     const Ask ask = decode_ask(payload).value_or(Ask{});
     worker.held = ask.held;
     worker.asked = true;
-    due_ns_.erase(worker.id);
-    if (state_ == State::kReady && !generation_.rank_of(worker.id)) tell_members();
-    if (state_ == State::kReady && generation_.rank_of(worker.id)) {
+    due_ns_.erase(worker.said.id);
+    if (state_ == State::kReady && !is_member(worker.said.id)) tell_members();
+    if (state_ == State::kReady && is_member(worker.said.id)) {
         log_info("the store: a worker of generation ", generation_.number, " asks for the next one");
         state_ = State::kOpen;
         waits_since_ns_.reset();
     }
-    if (state_ == State::kOpen && generation_.rank_of(worker.id)) limit_others(ask);
-    look();
-}
-
-void ElasticStore::meshed(Worker &worker, const ControlFrame &frame) {
-    if (state_ != State::kMeshing || frame.session != generation_.session) return; // of a generation that was replaced
-    worker.unreachable.clear();
-    PayloadReader ranks(frame.payload);
-    while (frame.kind == FrameKind::kUnreachable && !ranks.complete() && !ranks.bad())
-        worker.unreachable.insert(ranks.number<uint32_t>());
-    worker.meshed = frame.kind == FrameKind::kMeshed;
-    worker.reported = true;
+    if (state_ == State::kOpen && is_member(worker.said.id)) limit_others(ask);
     look();
 }
 
@@ -342,15 +264,15 @@ uint64_t ElasticStore::next_tick_ns() const {
     return std::min(lobby_.next_tick_ns(), next_ns_);
 }
 
-uint32_t ElasticStore::connected() const {
+uint32_t ElasticStore::joined() const {
     uint32_t members = 0;
-    for (const auto &[connection, worker] : workers_) members += generation_.rank_of(worker.id) ? 1 : 0;
+    for (const auto &[connection, worker] : workers_) members += is_member(worker.said.id) ? 1 : 0;
     return members;
 }
 
 std::string ElasticStore::progress() const {
     if (failure_) return failure_->message();
-    const std::size_t members = connected();
+    const std::size_t members = joined();
     if (generation_.number == 0)
         return text(workers_.size(), " of ", options_.max_workers, " workers are connected; the job has not begun");
     return text("generation ", generation_.number, ": ", members, " of ", generation_.members.size(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ElasticStore: the store of an elastic job, as a state machine. It alone decides which generation comes next.
+// ElasticStore: the store of an elastic job. It alone decides which generation comes next.
 //
 //   OPEN ----the round closes: a generation is written, and sent to its members----> MESHING
 //     ^                                                                                 |
@@ -32,8 +32,8 @@
 #include <string>
 #include <vector>
 
-#include "membership/elastic/decide.h"
-#include "membership/lobby.h"
+#include "membership/decide.h"
+#include "membership/store.h"
 
 namespace mdist {
 
@@ -48,15 +48,10 @@ struct ElasticStoreOptions {
     bool open = false; // whether newcomers may come without a secret
 };
 
-class ElasticStore final : public Machine {
+class ElasticStore final : public Store {
   public:
-    enum class State { kOpen, kMeshing, kReady, kFailed };
-
     ElasticStore(World &world, ElasticStoreOptions options);
 
-    void accepted(ConnectionId connection, const std::string &host) override;
-    void connected(ConnectionId) override {}
-    std::size_t wanted(ConnectionId connection) const override;
     void received(ConnectionId connection, std::string_view bytes) override;
     void closed(ConnectionId connection, int error) override;
     void tick() override;
@@ -74,30 +69,13 @@ class ElasticStore final : public Machine {
     /// Asks that worker to leave. Its job goes on without it from the next generation on, in which all that it had is
     /// with others. All members then hear that they should regroup. One worker leaves at a time.
     void dismiss(WorkerId id);
-    State state() const { return state_; }
-    /// The newest generation; number 0 before the first.
-    const Generation &generation() const { return generation_; }
     /// Why the job has failed for good.
     const std::optional<Failure> &failure() const { return failure_; }
-    /// How many members of the newest generation are connected.
-    uint32_t connected() const;
+    uint32_t joined() const override;
     /// "generation 3: 4 of 5 workers are connected with the store; 1 wait to enter", or why the job has ended.
-    std::string progress() const;
+    std::string progress() const override;
 
   private:
-    /// A worker that has proved itself, for as long as its connection lives.
-    struct Worker {
-        WorkerId id;
-        uint32_t wish; // the rank that its launcher gave it; counts only in the first generation
-        Endpoint listens;
-        std::string agreement;
-        Channel channel;
-        bool asked = false;
-        Holdings held = {};
-        bool meshed = false;
-        bool reported = false; // meshed, or unable to
-        std::set<uint32_t> unreachable = {};
-    };
     /// What a round that is open amounts to.
     struct Tally {
         std::vector<ConnectionId> survivors; // members that have asked, by rank
@@ -108,15 +86,13 @@ class ElasticStore final : public Machine {
         std::vector<WorkerId> overdue;       // of these, those that live and have not asked in time
     };
 
-    void join(Guest guest);
-    std::optional<Failure> objection(const Guest &guest, WorkerId id, uint32_t believed, const std::string &text) const;
-    void refuse(ConnectionId connection, Channel &channel, const Failure &failure);
-    void heard(ConnectionId connection, Worker &worker, const ControlFrame &frame);
+    void join(Guest guest, Joining joining) override;
+    void heard(ConnectionId connection, Worker &worker, const ControlFrame &frame) override;
+    void lost(const Worker &worker) override;
+    void look() override;
+    std::optional<Failure> objection(const Guest &guest, const Joining &joining) const;
     void asked(Worker &worker, const std::string &payload);
-    void meshed(Worker &worker, const ControlFrame &frame);
     void ended(ConnectionId connection);
-    void lost(ConnectionId connection);
-    void look();
     void look_at_mesh();
     Tally tally() const;
     Tally without_leaver(Tally all) const;
@@ -125,7 +101,7 @@ class ElasticStore final : public Machine {
     bool is_overdue(WorkerId id) const;
     bool takes_newcomers() const { return generation_.number == 0 || options_.open || !options_.secret.empty(); }
     void limit_others(const Ask &ask);
-    void drop(WorkerId id);
+    void give_up_on(WorkerId id);
     void note_sign_of_life(WorkerId id);
     Recovery recovery_among(const Tally &tally) const;
     Recovery recovery_of(const Tally &tally);
@@ -134,25 +110,17 @@ class ElasticStore final : public Machine {
     void send_away_newcomers();
     bool drop_unreachable();
     void fail(const Failure &failure);
-    void send(ConnectionId connection, Worker &worker, FrameKind kind, const std::string &payload);
     void add_time_slept();
     std::string news_for(WorkerId id) const;
     void tell_members();
-    std::map<ConnectionId, Worker>::iterator find(WorkerId id);
-    std::map<ConnectionId, Worker>::const_iterator find(WorkerId id) const;
 
-    World &world_;
     ElasticStoreOptions options_;
     uint64_t interval_ns_;
-    State state_ = State::kOpen;
-    Generation generation_;
-    Lobby lobby_;
-    std::map<ConnectionId, Worker> workers_; // in the order they came
-    std::map<WorkerId, uint64_t> heard_ns_;  // of the members, and of all that are connected
-    std::set<WorkerId> ended_;               // members that are proven to have ended
-    std::set<WorkerId> leaving_;             // members that were asked to leave
-    std::map<WorkerId, uint64_t> due_ns_;    // when a member that has not asked in this round is overdue
-    std::set<WorkerId> dropped_;             // because they were overdue
+    std::map<WorkerId, uint64_t> heard_ns_; // of the members, and of all that are connected
+    std::set<WorkerId> ended_;              // members that are proven to have ended
+    std::set<WorkerId> leaving_;            // members that were asked to leave
+    std::map<WorkerId, uint64_t> due_ns_;   // when a member that has not asked in this round is overdue
+    std::set<WorkerId> dropped_;            // because they were overdue
     std::deque<LeftBehind> left_behind_;
     bool has_commit_ = false;                // some worker has marked a commit
     std::optional<uint64_t> waits_since_ns_; // for enough workers, or for those that have the rest of the state

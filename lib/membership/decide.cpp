@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "membership/elastic/decide.h"
+#include "membership/decide.h"
 
 #include <algorithm>
 #include <map>
@@ -35,17 +35,6 @@ std::set<Pair> pairs_apart(const std::vector<std::set<uint32_t>> &unreachable) {
 }
 
 } // namespace
-
-std::vector<ReplicaRange> deal_replicas(uint32_t replicas, uint32_t workers) {
-    std::vector<ReplicaRange> spans;
-    uint32_t first = 0;
-    for (uint32_t rank = 0; rank < workers; ++rank) {
-        const uint32_t count = replicas / workers + (rank < replicas % workers ? 1 : 0);
-        spans.push_back({first, first + count});
-        first += count;
-    }
-    return spans;
-}
 
 Recovery recover(const std::vector<Holdings> &held, uint32_t replicas) {
     std::set<CommitId> marked;

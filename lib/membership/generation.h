@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generation: one membership of an elastic job. It says which workers train, which replicas each of them has, and from
-// which commit they go on. A generation exists when the store has written it. The next one replaces it for good.
+// Generation: which workers work together, by rank, and what they need to find each other. It exists when the store has
+// written it. The next one replaces it for good. A job of fixed size has one, which ends with its first loss. In an
+// elastic job it also says which replicas each worker has, and from which commit they go on.
 //
 // Commits are copies of the training's state that workers keep in memory. A commit consists of one part per replica. A
 // worker that has passed the barrier of a commit has *marked* it: all parts were in place then. A worker may hold parts
@@ -19,10 +20,7 @@
 
 namespace mdist {
 
-/// Names one process for its whole life. The launcher gives it, or the worker draws it at random. Never 0.
-using WorkerId = uint64_t;
-
-inline constexpr uint32_t kMostElasticWorkers = 4096;
+inline constexpr uint32_t kMostWorkers = 65536;
 inline constexpr uint32_t kMostHeldCommits = 4; // a worker keeps two at most
 
 /// A commit that was not marked may be made again, by a later generation, with the same number.
@@ -48,6 +46,15 @@ struct HeldCommit {
 
 using Holdings = std::vector<HeldCommit>;
 
+/// What a worker tells the store with its proof.
+struct Joining {
+    WorkerId id = 0;
+    uint32_t generation = 0; // that it believes to be in
+    Endpoint listens;
+    std::string agreement;
+    std::string run; // of a job of fixed size, as in MembershipOptions
+};
+
 /// What a worker says when it asks for the next generation.
 struct Ask {
     Holdings held;         // the commits that it has parts of
@@ -59,11 +66,11 @@ struct Generation {
     struct Member {
         WorkerId id = 0;
         Endpoint listens;
-        ReplicaRange replicas;
+        ReplicaRange replicas = {}; // only in an elastic job
     };
     uint32_t number = 0; // from 1; 0 means that there is none
     SessionId session = {};
-    Digest pulse = {};              // as in Formed
+    Digest pulse = {};              // names the session in datagrams if there is no secret
     std::optional<CommitId> resume; // none: the training begins
     std::vector<Member> members;    // by rank
 
@@ -71,6 +78,12 @@ struct Generation {
     std::optional<uint32_t> rank_of(WorkerId id) const;
 };
 
+/// Deals replica ids to workers in consecutive spans. The numbers of two workers differ by at most 1; lower ranks have
+/// more. Takes 1 to `replicas` workers.
+std::vector<ReplicaRange> deal_replicas(uint32_t replicas, uint32_t workers);
+
+std::string encode(const Joining &joining);
+std::optional<Joining> decode_joining(std::string_view bytes);
 std::string encode(const Generation &generation);
 std::optional<Generation> decode_generation(std::string_view bytes);
 std::string encode(const Ask &ask);
