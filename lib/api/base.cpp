@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "device/gpu/loader.h"
-#include "membership/secret.h"
+#include "membership/protocol/secret.h"
 #include "reduce/variants.h"
 
 uint32_t mdist_version(void) {

@@ -9,7 +9,7 @@
 #include "cluster/config.h"
 #include "cluster/elastic_settings.h"
 #include "cluster/secret_file.h"
-#include "membership/store_service.h"
+#include "membership/store/store_service.h"
 #include "util/text.h"
 
 namespace {

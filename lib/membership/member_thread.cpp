@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "membership/address.h"
+#include "membership/net/address.h"
 #include "util/text.h"
 
 namespace mdist {

@@ -9,9 +9,9 @@
 #include <mutex>
 
 #include "membership/await.h"
-#include "membership/member.h"
-#include "membership/reactor.h"
-#include "membership/store_service.h"
+#include "membership/worker/member.h"
+#include "membership/net/reactor.h"
+#include "membership/store/store_service.h"
 
 namespace mdist {
 

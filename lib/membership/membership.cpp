@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "membership/descriptor_limit.h"
-#include "membership/neighbors.h"
+#include "membership/net/descriptor_limit.h"
+#include "membership/worker/neighbors.h"
 #include "util/text.h"
 
 namespace mdist {

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "membership/member_thread.h"
-#include "membership/options.h"
+#include "membership/protocol/options.h"
 #include "util/failure.h"
 
 #include <atomic>

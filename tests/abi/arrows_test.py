@@ -40,7 +40,7 @@ PARTS = {
 # Prefixes of third-party headers, and the files that may include them.
 THIRD_PARTY = {
     "yaml.h": r"lib/util/yaml\.cpp",
-    "sodium.h": r"lib/membership/secret\.cpp",
+    "sodium.h": r"lib/membership/protocol/secret\.cpp",
     "cuda": r"lib/cuda/\w+\.(cpp|h|cu)|tests/gpu/.*|examples/math/.*",
     "nccl": r"lib/cuda/\w+\.(cpp|h)",
     "gloo/": r"tests/bench/peers/gloo\.cpp",

@@ -34,10 +34,10 @@ FAULTS = [
           "Worker 0 serves a store beside the launcher's own.",
           'resolved.serves_store = is_first && owner != "launcher";', "resolved.serves_store = is_first;"),
     # ---- membership
-    Fault("stale-go", "lib/membership/forming.cpp", "membership_strangers",
+    Fault("stale-go", "lib/membership/worker/member.cpp", "membership_strangers",
           "GO of an earlier session starts a worker.",
-          "complete_ = reported_ && frame.session == mesh_->session();", "complete_ = reported_;"),
-    Fault("stale-mesh", "lib/membership/elastic/elastic_store.cpp", "membership_elastic",
+          "if (asking_ && mesh_ && frame.session == next_.session) go();", "if (asking_ && mesh_) go();"),
+    Fault("stale-mesh", "lib/membership/store/store.cpp", "membership_elastic",
           "A report about a generation that was replaced counts for the present one.",
           "if (state_ != State::kMeshing || frame.session != generation_.session) return;",
           "if (state_ != State::kMeshing) return;"),

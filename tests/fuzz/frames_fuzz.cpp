@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "comm/call/operation_header.h"
-#include "membership/frame.h"
-#include "membership/handshake.h"
+#include "membership/protocol/frame.h"
+#include "membership/protocol/handshake.h"
 #include "target.h"
 #include "util/failure.h"
 

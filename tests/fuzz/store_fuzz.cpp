@@ -9,8 +9,8 @@
 #include <set>
 #include <string_view>
 
-#include "membership/secret.h"
-#include "membership/fixed_store.h"
+#include "membership/protocol/secret.h"
+#include "membership/store/fixed_store.h"
 #include "target.h"
 #include "util/log.h"
 

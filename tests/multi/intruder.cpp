@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "intruder.h"
 
-#include "membership/address.h"
+#include "membership/net/address.h"
 #include "random.h"
 #include "util/payload.h"
 #include "util/text.h"

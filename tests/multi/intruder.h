@@ -6,8 +6,8 @@
 // - what a relay between one worker and the store has seen: the session, and a handshake to replay.
 #pragma once
 
-#include "membership/handshake.h"
-#include "membership/world.h"
+#include "membership/protocol/handshake.h"
+#include "membership/net/world.h"
 
 #include <cstdint>
 #include <set>

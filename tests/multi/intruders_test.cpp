@@ -6,8 +6,8 @@
 #include "subject.h"
 #include "workers.h"
 
-#include "membership/address.h"
-#include "membership/secret.h"
+#include "membership/net/address.h"
+#include "membership/protocol/secret.h"
 #include "util/log.h"
 #include "util/payload.h"
 

@@ -4,10 +4,10 @@
 
 #include "time_limits.h"
 
-#include "membership/data_sockets.h"
-#include "membership/reactor.h"
-#include "membership/secret.h"
-#include "membership/store_service.h"
+#include "membership/worker/data_sockets.h"
+#include "membership/net/reactor.h"
+#include "membership/protocol/secret.h"
+#include "membership/store/store_service.h"
 #include "util/failure.h"
 #include "util/log.h"
 

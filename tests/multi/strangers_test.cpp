@@ -5,10 +5,10 @@
 
 #include "time_limits.h"
 
-#include "membership/address.h"
-#include "membership/handshake.h"
-#include "membership/secret.h"
-#include "membership/store_service.h"
+#include "membership/net/address.h"
+#include "membership/protocol/handshake.h"
+#include "membership/protocol/secret.h"
+#include "membership/store/store_service.h"
 #include "subject.h"
 #include "util/log.h"
 #include "util/payload.h"

@@ -2,9 +2,9 @@
 // A thousand workers in the simulation: they join, exchange, and hear of the loss of one of them.
 #include "simulation.h"
 
-#include "membership/member.h"
-#include "membership/neighbors.h"
-#include "membership/fixed_store.h"
+#include "membership/worker/member.h"
+#include "membership/worker/neighbors.h"
+#include "membership/store/fixed_store.h"
 #include "random.h"
 #include "subject.h"
 #include "util/log.h"

@@ -4,8 +4,8 @@
 // seeds from n, and prints no events.
 #include "simulation.h"
 
-#include "membership/member.h"
-#include "membership/fixed_store.h"
+#include "membership/worker/member.h"
+#include "membership/store/fixed_store.h"
 #include "random.h"
 #include "subject.h"
 #include "util/log.h"

@@ -6,8 +6,8 @@
 #include "regroup_program.h"
 #include "simulation.h"
 
-#include "membership/member.h"
-#include "membership/elastic_store.h"
+#include "membership/worker/member.h"
+#include "membership/store/elastic_store.h"
 #include "util/text.h"
 
 #include <map>

@@ -4,7 +4,7 @@
 // part shows in the result. undisturbed() computes that result without workers.
 #pragma once
 
-#include "membership/generation.h"
+#include "membership/protocol/generation.h"
 #include "util/payload.h"
 
 #include <map>

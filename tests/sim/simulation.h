@@ -12,7 +12,7 @@
 // A cut may affect one direction only. Datagrams are lost during a cut, and sometimes at other times.
 #pragma once
 
-#include "membership/world.h"
+#include "membership/net/world.h"
 
 #include <functional>
 #include <map>

@@ -2,9 +2,9 @@
 // The decisions of a regroup, and the store of an elastic job, one event at a time. tests/sim runs the whole protocol.
 #include "membership_support.h"
 
-#include "membership/decide.h"
-#include "membership/elastic_store.h"
-#include "membership/fixed_store.h"
+#include "membership/store/decide.h"
+#include "membership/store/elastic_store.h"
+#include "membership/store/fixed_store.h"
 #include "random.h"
 #include "subject.h"
 #include "util/log.h"

@@ -2,8 +2,8 @@
 // What a worker hears from the others once the job has formed: heartbeats, questions, causes of failure, goodbyes.
 #include "membership_support.h"
 
-#include "membership/neighbors.h"
-#include "membership/peers.h"
+#include "membership/worker/neighbors.h"
+#include "membership/worker/peers.h"
 #include "subject.h"
 #include "util/log.h"
 #include "util/text.h"

@@ -2,8 +2,8 @@
 // The store and its lobby, one event at a time.
 #include "membership_support.h"
 
-#include "membership/credentials.h"
-#include "membership/fixed_store.h"
+#include "membership/protocol/credentials.h"
+#include "membership/store/fixed_store.h"
 #include "subject.h"
 #include "util/log.h"
 #include "util/text.h"

@@ -2,12 +2,12 @@
 // What strangers are told, what they can pass themselves off as, and what of them is logged.
 #include "membership_support.h"
 
-#include "membership/data_sockets.h"
-#include "membership/datagrams.h"
-#include "membership/dialer.h"
-#include "membership/lobby.h"
-#include "membership/member.h"
-#include "membership/fixed_store.h"
+#include "membership/worker/data_sockets.h"
+#include "membership/net/datagrams.h"
+#include "membership/protocol/dialer.h"
+#include "membership/protocol/lobby.h"
+#include "membership/worker/member.h"
+#include "membership/store/fixed_store.h"
 #include "subject.h"
 #include "util/log.h"
 #include "util/text.h"

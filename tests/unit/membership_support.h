@@ -2,12 +2,12 @@
 // A world in which nothing happens by itself: tests look at what a machine has sent, and tell it what comes.
 #pragma once
 
-#include "membership/descriptors.h"
-#include "membership/frame.h"
-#include "membership/generation.h"
-#include "membership/handshake.h"
-#include "membership/secret.h"
-#include "membership/world.h"
+#include "membership/net/descriptors.h"
+#include "membership/protocol/frame.h"
+#include "membership/protocol/generation.h"
+#include "membership/protocol/handshake.h"
+#include "membership/protocol/secret.h"
+#include "membership/net/world.h"
 #include "util/failure.h"
 #include "util/payload.h"
 

@@ -4,7 +4,7 @@
 // blobs. A worker has the parts of its own replicas and of those that it is a holder for. Plain data.
 #pragma once
 
-#include "membership/generation.h"
+#include "membership/protocol/generation.h"
 
 #include <cstdint>
 #include <map>

@@ -10,7 +10,7 @@
 #include "comm/call/bad_message.h"
 #include "comm/workers/workers.h"
 #include "membership/elastic_membership.h"
-#include "membership/secret.h"
+#include "membership/protocol/secret.h"
 #include "strategy/job/links.h"
 #include "util/log.h"
 #include "util/text.h"

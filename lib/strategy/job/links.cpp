@@ -5,7 +5,7 @@
 #include "comm/links/shm.h"
 #include "comm/links/tcp.h"
 #include "comm/shm/arena.h"
-#include "membership/data_sockets.h"
+#include "membership/worker/data_sockets.h"
 #include "membership/membership.h"
 #include "util/text.h"
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "membership/store/store_service.h"
+
+#include <utility>
+
+#include "membership/net/address.h"
+
+namespace mdist {
+
+StoreService::StoreService(const std::string &address, const std::string &secret, uint64_t resolve_timeout_ns)
+    : reactor_([] {}), stop_first_{reactor_} {
+    check_secret(secret);
+    const Endpoint named = split_address(address);
+    endpoint_ = reactor_.listen_at(resolve(named, resolve_timeout_ns).front());
+    address_ = text_of({named.host, endpoint_.port});
+}
+
+StoreService::StoreService(const std::string &address, const FixedStoreOptions &options, uint64_t resolve_timeout_ns)
+    : StoreService(address, options.secret, resolve_timeout_ns) {
+    auto store = std::make_unique<FixedStore>(reactor_, options);
+    fixed_ = store.get();
+    store_ = std::move(store);
+    reactor_.start(*store_, "mdist-store");
+}
+
+StoreService::StoreService(const std::string &address, const ElasticStoreOptions &options, uint64_t resolve_timeout_ns)
+    : StoreService(address, options.secret, resolve_timeout_ns) {
+    auto store = std::make_unique<ElasticStore>(reactor_, options);
+    elastic_ = store.get();
+    store_ = std::move(store);
+    reactor_.start(*store_, "mdist-store");
+}
+
+std::string StoreService::progress(uint32_t *joined) {
+    const std::lock_guard<std::mutex> hold(reactor_.lock());
+    if (joined != nullptr) *joined = store_->joined();
+    return store_->progress();
+}
+
+} // namespace mdist

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// StoreService: a store that listens at a network address, with the thread that serves it. Worker 0 of a job of fixed
+// size owns it, or a launcher. Any thread.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "membership/store/elastic_store.h"
+#include "membership/store/fixed_store.h"
+#include "membership/net/reactor.h"
+
+namespace mdist {
+
+class StoreService {
+  public:
+    /// Binds "host:port" (port 0: any) and serves a job of fixed size, or an elastic one. Throws RESOURCE
+    /// (`address_in_use`), CONFIG (`bad_address`, `address_not_local`), NOT_FOUND (`name_resolution`), UNSUPPORTED
+    /// (`not_built`).
+    StoreService(const std::string &address, const FixedStoreOptions &options, uint64_t resolve_timeout_ns);
+    StoreService(const std::string &address, const ElasticStoreOptions &options, uint64_t resolve_timeout_ns);
+
+    /// "host:port" with the host as given and the true port.
+    const std::string &address() const { return address_; }
+    /// The same with a numeric host.
+    const Endpoint &endpoint() const { return endpoint_; }
+    /// `joined`: as Store::joined(); may be NULL.
+    std::string progress(uint32_t *joined);
+    /// nullptr if the job is elastic.
+    FixedStore *fixed() const { return fixed_; }
+    /// nullptr if the job has a fixed size.
+    ElasticStore *elastic() const { return elastic_; }
+    /// Runs use(), which may call the store and change it.
+    template <class Use>
+    auto with_lock(Use &&use) {
+        const std::lock_guard<std::mutex> hold(reactor_.lock());
+        reactor_.wake(); // its next tick may change
+        return use();
+    }
+
+  private:
+    StoreService(const std::string &address, const std::string &secret, uint64_t resolve_timeout_ns);
+
+    Reactor reactor_;
+    std::unique_ptr<Store> store_;
+    FixedStore *fixed_ = nullptr;
+    ElasticStore *elastic_ = nullptr;
+    struct StopFirst {
+        Reactor &reactor;
+        ~StopFirst() { reactor.stop(); }
+    } stop_first_; // ends the thread before the store goes
+    Endpoint endpoint_;
+    std::string address_;
+};
+
+} // namespace mdist

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "membership/worker/pulse.h"
+
+#include "membership/protocol/credentials.h"
+#include "util/payload.h"
+
+namespace mdist {
+namespace {
+
+constexpr uint32_t kPulseMagic = 0x736c5064; // "dPls"
+
+} // namespace
+
+Pulse::Pulse(World &world, const MembershipOptions &options, const SessionId &session, const Digest &id,
+             const std::vector<Endpoint> &roster)
+    : world_(world),
+      self_(options.rank),
+      id_(id),
+      key_(peer_key(options, session)),
+      roster_(roster) {}
+
+Digest Pulse::proof(std::string_view said) const {
+    return key_.empty() ? id_ : keyed_digest(key_, PayloadWriter().text("pulse").text(said).take());
+}
+
+void Pulse::send(uint32_t rank, bool asks, uint64_t asked_at_ns) {
+    std::string bytes = PayloadWriter()
+                            .number(kPulseMagic)
+                            .number(static_cast<uint8_t>(asks))
+                            .number(self_)
+                            .number(rank)
+                            .number(asked_at_ns)
+                            .take();
+    bytes += view_of(proof(bytes));
+    world_.send_datagram(roster_[rank], bytes);
+}
+
+std::optional<Pulse::SignOfLife> Pulse::heard(std::string_view datagram) {
+    PayloadReader reader(datagram);
+    const auto magic = reader.number<uint32_t>();
+    const auto asks = reader.number<uint8_t>();
+    const auto from = reader.number<uint32_t>();
+    const auto to = reader.number<uint32_t>();
+    const auto asked_at_ns = reader.number<uint64_t>();
+    const auto shown = reader.bytes<sizeof(Digest)>();
+    if (!reader.complete() || magic != kPulseMagic || asks > 1 || to != self_ || from >= roster_.size() || from == self_ ||
+        !same_digest(shown, proof(datagram.substr(0, kPulseBytes - sizeof shown))))
+        return std::nullopt;
+    if (asks == 0) {
+        if (asked_at_ns > world_.now_ns()) return std::nullopt; // a time in the future: this worker never asked that
+        return SignOfLife{from, asked_at_ns};
+    }
+    if (asked_at_ns > answered_[from]) {
+        answered_[from] = asked_at_ns;
+        send(from, false, asked_at_ns);
+    }
+    return std::nullopt;
+}
+
+} // namespace mdist
