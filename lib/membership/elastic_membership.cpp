@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "util/system_random.h"
 #include "util/text.h"
 
 namespace mdist {

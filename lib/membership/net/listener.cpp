@@ -10,7 +10,7 @@
 
 #include "membership/net/address.h"
 #include "membership/net/descriptors.h"
-#include "membership/protocol/log_limit.h"
+#include "membership/net/log_limit.h"
 #include "util/failure.h"
 #include "util/log.h"
 #include "util/text.h"

@@ -10,10 +10,10 @@
 #include <sys/epoll.h>
 
 #include "membership/net/address.h"
-#include "membership/protocol/secret.h"
 #include "util/clock.h"
 #include "util/failure.h"
 #include "util/log.h"
+#include "util/system_random.h"
 #include "util/text.h"
 #include "util/thread.h"
 

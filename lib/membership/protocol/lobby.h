@@ -18,7 +18,7 @@
 #include <string>
 
 #include "membership/protocol/handshake.h"
-#include "membership/protocol/log_limit.h"
+#include "membership/net/log_limit.h"
 #include "membership/net/world.h"
 
 namespace mdist {

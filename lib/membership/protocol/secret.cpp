@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "membership/protocol/secret.h"
 
-#include <cerrno>
 #include <cstring>
-
-#include <sys/random.h>
 
 #include "util/failure.h"
 #include "util/text.h"
@@ -21,19 +18,6 @@ void check_secret(std::string_view secret) {
                   "this build of libmdist cannot use a secret, since it was built without libsodium. Build it with "
                   "libsodium, or run without secret_file on a network that you trust")
         .reason("not_built");
-}
-
-void system_random(void *bytes, std::size_t count) {
-    auto *at = static_cast<unsigned char *>(bytes);
-    while (count > 0) {
-        const ssize_t got = getrandom(at, count, 0);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0)
-            throw Failure(MDIST_ERR_RESOURCE, text("cannot get random numbers from the system: ", std::strerror(errno)))
-                .native(errno);
-        at += got;
-        count -= static_cast<std::size_t>(got);
-    }
 }
 
 #ifdef MDIST_HAVE_SODIUM

@@ -25,7 +25,4 @@ inline std::string_view view_of(const Digest &digest) {
     return {reinterpret_cast<const char *>(digest.data()), digest.size()};
 }
 
-/// Fills the bytes with random numbers from the kernel. Throws RESOURCE.
-void system_random(void *bytes, std::size_t count);
-
 } // namespace mdist

@@ -13,6 +13,7 @@
 #include "membership/protocol/secret.h"
 #include "strategy/job/links.h"
 #include "util/log.h"
+#include "util/system_random.h"
 #include "util/text.h"
 
 #include <mdist/base.h>

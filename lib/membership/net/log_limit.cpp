@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "membership/protocol/log_limit.h"
+#include "membership/net/log_limit.h"
 
 #include <algorithm>
 
