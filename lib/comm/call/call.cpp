@@ -54,6 +54,18 @@ std::string call_text(const Call &call) {
     return out + ")";
 }
 
+Call call_about(CallKind kind, const std::string &subject, uint64_t hash) {
+    Call call;
+    call.kind = kind;
+    call.subject = hash;
+    call.subject_text = subject.c_str();
+    return call;
+}
+
+Call call_about(CallKind kind, const std::string &subject) {
+    return call_about(kind, subject, fnv1a(subject));
+}
+
 Call refusal_of(const char *function, const Failure &failure) {
     constexpr std::string_view kPrefix = "mdist_";
     Call call;

@@ -39,14 +39,15 @@ struct Call {
     const mdist_buffer_t *inputs = nullptr;
     const mdist_buffer_t *outputs = nullptr;
     std::size_t buffer_count = 0;
-    /// For kTransposeParts: the elements of input b for replica r at [b * part_count + r], and those of output b from it.
+    /// For kTransposeParts: the elements of input b for replica r at [b * part_count + r], and those of output b from
+    /// it.
     const uint64_t *input_parts = nullptr;
     const uint64_t *output_parts = nullptr;
     std::size_t part_count = 0;    // replicas
     uint64_t subject = 0;          // what else must agree: hash of a variable's name and shape, counts of a merge
     const char *subject_text = ""; // the same for messages
     const reduce::Operator *by = nullptr; // for kOperator; buffers then have its operator_dtype()
-    const void *extra = nullptr;   // data that the kind's own code reads from its peers' calls
+    const void *extra = nullptr;          // data that the kind's own code reads from its peers' calls
     /// Sums of this worker's replicas that were made before (device/staging.h), by subtree of its part of the cut and
     /// by buffer: partials[subtree * buffer_count + buffer]. nullptr there, or here: made from the inputs. Only local
     /// replica 0's call has them.
@@ -72,6 +73,10 @@ struct Call {
     bool recorded = false;
 };
 
+/// A call without buffers, in which workers agree on `subject`, by its hash. It borrows the text.
+Call call_about(CallKind kind, const std::string &subject, uint64_t hash);
+Call call_about(CallKind kind, const std::string &subject);
+
 /// What the call does with inputs of a type.
 inline reduce::Operation operation_of(const Call &call, int32_t dtype, uint64_t replicas) {
     return {dtype, static_cast<reduce::Op>(call.op), replicas, call.by};
@@ -81,8 +86,9 @@ const char *op_name(int32_t op);
 /// "mdist_all_reduce(SUM, 2 buffers: float32 x 100, int64 x 1)"
 std::string call_text(const Call &call);
 
-/// What a worker takes part in, in place of a call of `function` that it refuses. Workers that all refuse it can meet, and
-/// go on as if there had been no call. If others make a call, `failure` is what ends it for all. The call borrows both.
+/// What a worker takes part in, in place of a call of `function` that it refuses. Workers that all refuse it can meet,
+/// and go on as if there had been no call. If others make a call, `failure` is what ends it for all. The call borrows
+/// both.
 Call refusal_of(const char *function, const Failure &failure);
 
 /// Whether two calls can meet. Lengths that may differ (all_gather's inputs) are not compared.

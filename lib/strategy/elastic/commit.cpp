@@ -96,7 +96,7 @@ void Elastic::mark(const Call &call, const std::optional<Failure> &failed, uint6
         throw;
     } catch (const std::bad_alloc &) { // others may have marked it: then both commits stay until a regroup
         if (failed || others == nullptr) commits_.pop_back();
-        job_.comm.fail_workers("mdist_commit", Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        job_.comm.fail_workers("mdist_commit", out_of_memory());
         throw;
     }
     commits_.back().marked = true;
@@ -110,10 +110,7 @@ void Elastic::keep(CommitId id, uint64_t step, uint64_t timeout_ns) {
     const std::string subject = text("step ", step, ", commit ", id.number, "\n", all.text());
     const std::string summary = text("step ", step, ", of ", all.mirrored.size() + all.own.size(), " variables, ",
                                      all.iterators.size(), " iterators and ", all.blobs.size(), " blobs, ");
-    Call call;
-    call.kind = &calls::kCommit;
-    call.subject = fnv1a(subject);
-    call.subject_text = summary.c_str();
+    const Call call = call_about(&calls::kCommit, summary, fnv1a(subject));
     KeptCommit made = std::move(spare_);
     made.id = id;
     made.marked = false;

@@ -7,7 +7,6 @@
 #include "strategy/job/call_functions.h"
 #include "strategy/job/consensus.h"
 #include "strategy/job/turn.h"
-#include "util/fnv.h"
 #include "util/forced_unwind.h"
 #include "util/text.h"
 
@@ -70,11 +69,7 @@ StepRows ElementAgreement::agree(FunctionRef<StepRows()> take) {
     // Short, because it travels in a header. "0.1, element 5" stands for iterator 1 of distributed dataset 0.
     std::string subject = text(dataset_, '.', iterator_);
     if (!job_->elastic.on()) subject += text(", element ", element_++);
-    Call call;
-    call.kind = &calls::kNextElement;
-    call.subject = fnv1a(subject);
-    call.subject_text = subject.c_str();
-    const std::vector<std::string> told = on_all_workers(*job_, call, [&] {
+    const std::vector<std::string> told = on_all_workers(*job_, call_about(&calls::kNextElement, subject), [&] {
         const StepRows mine = take();
         return std::string(reinterpret_cast<const char *>(mine.data()), mine.size() * sizeof mine[0]);
     });

@@ -14,10 +14,7 @@ std::shared_ptr<Variable> create_in_step(Replica &replica, const std::shared_ptr
     spec.check();
     replica.await_turn("mdist_replica_variable_create");
     const std::string summary = spec.text();
-    Call call;
-    call.kind = &calls::kCreateVariable;
-    call.subject = spec.hash();
-    call.subject_text = summary.c_str();
+    const Call call = call_about(&calls::kCreateVariable, summary, spec.hash());
     Common &common = replica.common();
     Group &group = replica.job().comm.group();
     replica.finish_device(); // all devices read `initial`

@@ -102,10 +102,7 @@ void require_closed(Party &party) {
 
 void launch(Party &party, uint64_t key, const GpuGraph &graph) {
     const std::string name = text("key ", key);
-    Call call;
-    call.kind = &calls::kGraph;
-    call.subject = key;
-    call.subject_text = name.c_str();
+    Call call = call_about(&calls::kGraph, name, key);
     call.extra = &graph;
     perform_on_gpus(party.job().comm.executors(), party.local_index(), call, 0);
 }

@@ -93,10 +93,7 @@ bool Loop::agree(bool have) const {
     const std::string limit = iterations_ == MDIST_FOREVER ? "" : text(" of ", iterations_);
     const std::string outputs = initial_ ? text(", initial outputs ", leaves_text(initial_->leaves())) : "";
     const std::string subject = text("iteration ", done_.load(), limit, outputs);
-    Call call;
-    call.kind = &calls::kRunSteps.meet;
-    call.subject = fnv1a(subject) + initial_fingerprint_;
-    call.subject_text = subject.c_str();
+    const Call call = call_about(&calls::kRunSteps.meet, subject, fnv1a(subject) + initial_fingerprint_);
     const char mine = have ? 1 : 0;
     const Workers::Blobs all = workers->gather(call, &mine, sizeof mine, job_->comm.timeout_or_own(timeout_ns_));
     bool all_have = true;

@@ -7,7 +7,6 @@
 #include "strategy/values/cross.h"
 #include "strategy/values/structure.h"
 #include "util/dtype.h"
-#include "util/fnv.h"
 #include "util/text.h"
 
 #include <mdist/variable.h>
@@ -184,7 +183,8 @@ ValuePointer Loop::aggregate(const ValuePointer &value, int32_t aggregation) con
     switch (aggregation) {
         case MDIST_AGGREGATION_SUM:
         case MDIST_AGGREGATION_MEAN:
-            return reduce_values(*job_, asker.with("outputs, "), op_of(aggregation), {value.get()}, {Target::here()})[0];
+            return reduce_values(*job_, asker.with("outputs, "), op_of(aggregation), {value.get()},
+                                 {Target::here()})[0];
         case MDIST_AGGREGATION_ONLY_FIRST_REPLICA:
             return first_value(*job_, asker.with("outputs of replica 0"), *value);
         default:
@@ -199,11 +199,7 @@ void Loop::agree_on(const Outputs &outputs) const {
     std::string subject = "outputs";
     for (const auto &[path, output] : outputs)
         if (output.aggregation != MDIST_AGGREGATION_NONE) subject += text(" \"", path, "\" by ", output.aggregation);
-    Call call;
-    call.kind = &calls::kRunSteps.meet;
-    call.subject = fnv1a(subject);
-    call.subject_text = subject.c_str();
-    workers->gather(call, nullptr, 0, job_->comm.timeout_or_own(timeout_ns_));
+    workers->gather(call_about(&calls::kRunSteps.meet, subject), nullptr, 0, job_->comm.timeout_or_own(timeout_ns_));
 }
 
 /// Aggregates the outputs. Needs the turn.

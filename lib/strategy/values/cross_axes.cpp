@@ -127,10 +127,7 @@ reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, 
     std::string subject = text(asker.subject, "to ", kept_shape.text(), " ", dtype_name(tensors[0].dtype()), ", axes");
     for (int32_t d = 0; d < tensors[0].shape().rank; ++d)
         if (reduced.at[d]) subject += text(" ", d);
-    Call call;
-    call.kind = &asker.function->meet;
-    call.subject = fnv1a(subject) + static_cast<uint64_t>(op);
-    call.subject_text = subject.c_str();
+    const Call call = call_about(&asker.function->meet, subject, fnv1a(subject) + static_cast<uint64_t>(op));
     const std::vector<char> mine = packed(count, own);
     const Workers::Blobs blobs = workers.gather(call, mine.data(), mine.size(), asker.timeout_ns);
 

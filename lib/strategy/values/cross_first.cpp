@@ -4,7 +4,6 @@
 #include "device/transfer/transfer.h"
 #include "strategy/values/cross.h"
 #include "strategy/values/structure.h"
-#include "util/fnv.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -31,20 +30,13 @@ struct Header {
     uint64_t dims[MDIST_MAX_RANK];
 };
 
-Call call_of(const Asker &asker, const std::string &subject) {
-    Call call;
-    call.kind = &asker.function->meet;
-    call.subject = fnv1a(subject);
-    call.subject_text = subject.c_str();
-    return call;
-}
-
 /// Returns the headers of worker 0's leaves. All workers have leaves at the same paths, so the same number of them.
 std::vector<Header> headers_of_first(Workers &workers, const Asker &asker, std::span<const Tensor> own,
                                      const std::string &subject) {
     std::vector<Header> headers;
     for (const Tensor &tensor : own) headers.emplace_back(tensor);
-    workers.broadcast(call_of(asker, subject), headers.data(), headers.size() * sizeof(Header), asker.timeout_ns);
+    workers.broadcast(call_about(&asker.function->meet, subject), headers.data(), headers.size() * sizeof(Header),
+                      asker.timeout_ns);
     return headers;
 }
 
@@ -67,7 +59,7 @@ ValuePointer first_value(Job &job, const Asker &asker, const Value &value) {
         if (workers == nullptr) return Value::plain(copied_to(*host(), own));
         Tensor theirs = headers[index].allocate();
         if (workers->self() == 0) copy_to(*host(), theirs.data(), own);
-        workers->broadcast(call_of(asker, paths), theirs.data(), theirs.bytes(), asker.timeout_ns);
+        workers->broadcast(call_about(&asker.function->meet, paths), theirs.data(), theirs.bytes(), asker.timeout_ns);
         return Value::plain(std::move(theirs));
     });
 }

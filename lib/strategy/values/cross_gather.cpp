@@ -6,7 +6,6 @@
 #include "strategy/values/cross.h"
 #include "strategy/values/structure.h"
 #include "util/dtype.h"
-#include "util/fnv.h"
 #include "util/text.h"
 
 #include <cstring>
@@ -53,18 +52,12 @@ void append_pieces(std::vector<Piece> &pieces, uint32_t worker, const std::vecto
 }
 
 /// Returns the pieces of all replicas of the job. They point into `blobs`.
-std::vector<Piece> pieces_of_job(const Job &job, Workers &workers, const Asker &asker,
-                                 std::span<const Tensor> tensors, int32_t along, const PieceRows &rows,
-                                 Workers::Blobs &blobs) {
+std::vector<Piece> pieces_of_job(const Job &job, Workers &workers, const Asker &asker, std::span<const Tensor> tensors,
+                                 int32_t along, const PieceRows &rows, Workers::Blobs &blobs) {
     Shape shape = tensors[0].shape();
     shape.dims[along] = 0; // may differ
     const std::string subject =
         text(asker.subject, "axis ", along, " of ", dtype_name(tensors[0].dtype()), " ", shape.text());
-    Call call;
-    call.kind = &asker.function->meet;
-    call.subject = fnv1a(subject);
-    call.subject_text = subject.c_str();
-
     std::vector<char> mine;
     for (const Tensor &tensor : tensors) {
         const auto *const length = reinterpret_cast<const char *>(&tensor.shape().dims[along]);
@@ -74,7 +67,7 @@ std::vector<Piece> pieces_of_job(const Job &job, Workers &workers, const Asker &
         const auto *const data = static_cast<const char *>(tensor.data());
         if (tensor.bytes() != 0) mine.insert(mine.end(), data, data + tensor.bytes());
     }
-    blobs = workers.gather(call, mine.data(), mine.size(), asker.timeout_ns);
+    blobs = workers.gather(call_about(&asker.function->meet, subject), mine.data(), mine.size(), asker.timeout_ns);
 
     std::vector<Piece> pieces;
     for (uint32_t worker = 0; worker < blobs.size(); ++worker)

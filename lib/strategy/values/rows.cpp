@@ -4,7 +4,6 @@
 #include "comm/call/check.h"
 #include "comm/collectives.h"
 #include "util/dtype.h"
-#include "util/fnv.h"
 #include "util/text.h"
 
 #include <cstring>
@@ -74,11 +73,8 @@ void check_rows_op(int32_t op, int32_t dtype) {
 
 Rows gather_rows(Party &party, const Seat &seat, CallKind kind, const std::string &subject, const Rows &own,
                  uint64_t timeout_ns) {
-    Call call;
+    Call call = call_about(kind, subject);
     call.ids = seat.ids;
-    call.kind = kind;
-    call.subject = fnv1a(subject);
-    call.subject_text = subject.c_str();
 
     std::vector<uint64_t> counts(seat.replicas);
     uint64_t count = own.count();

@@ -106,10 +106,7 @@ void Variable::take_copy_of_chief(CallKind kind, uint64_t timeout_ns) {
     Workers *const workers = job_->workers();
     if (workers == nullptr) return;
     const std::string summary = spec_.text();
-    Call call;
-    call.kind = kind;
-    call.subject = spec_.hash();
-    call.subject_text = summary.c_str();
+    const Call call = call_about(kind, summary, spec_.hash());
     const Tensor first = host_copy(job_->replicas.device(0), copies_[0]);
     workers->broadcast(call, first.data(), first.bytes(), job_->comm.timeout_or_own(timeout_ns));
     for (uint32_t local = 0; local < copies_.size(); ++local)
@@ -248,10 +245,7 @@ Tensor Variable::read(uint64_t timeout_ns) const {
     Workers *const workers = spec_.synchronization == MDIST_SYNC_ON_READ ? job_->workers() : nullptr;
     if (workers == nullptr) return out;
     const std::string subject = text("\"", spec_.name, "\", ");
-    Call call;
-    call.kind = &calls::kReadVariable.meet;
-    call.subject = fnv1a(subject);
-    call.subject_text = subject.c_str();
+    const Call call = call_about(&calls::kReadVariable.meet, subject);
     workers->broadcast(call, out.data(), out.bytes(), job_->comm.timeout_or_own(timeout_ns));
     return out;
 }
