@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/steps/merge.h"
 
+#include "strategy/job/release.h"
 #include "strategy/values/regroup.h"
 #include "strategy/values/structure.h"
 #include "util/dtype.h"
+#include "util/forced_unwind.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -33,15 +35,26 @@ std::string summary_of_merge(const std::vector<Part> &arguments, std::size_t res
     return out + text("; ", result_count, " results");
 }
 
+/// Throws unless every local replica can take its part of the merged values.
+void check_merged(const std::vector<ValuePointer> &merged, uint32_t local_replicas) {
+    for (std::size_t i = 0; i < merged.size(); ++i) {
+        if (!merged[i]) continue;
+        visit_leaves(*merged[i], [&](const Value &leaf, std::size_t) {
+            leaf.check_no_rows();
+            const std::size_t count = leaf.tensors().size();
+            if (leaf.kind() == MDIST_VALUE_PLAIN || count == local_replicas) return;
+            throw Failure(MDIST_ERR_CALLBACK, text("the merge function gave result ", i, " with ", count,
+                                                   " tensors for ", local_replicas, " local replicas"));
+        });
+    }
+}
+
 } // namespace
 
 void meet_to_merge(const Replica &replica, CallKind kind, std::size_t result_count, uint64_t timeout_ns) {
     replica.finish_device();
     const std::string summary = summary_of_merge(replica.merge_arguments, result_count);
-    Call call;
-    call.kind = kind;
-    call.subject = shape_of_merge(replica.merge_arguments, result_count);
-    call.subject_text = summary.c_str();
+    const Call call = call_about(kind, summary, shape_of_merge(replica.merge_arguments, result_count));
     replica.job().comm.group().meet(replica.local_index(), call, timeout_ns);
 }
 
@@ -59,17 +72,23 @@ std::vector<ValuePointer> regrouped_arguments(Frame &frame, uint32_t local_repli
     return values;
 }
 
-void check_merged(const std::vector<ValuePointer> &merged, uint32_t local_replicas) {
-    for (std::size_t i = 0; i < merged.size(); ++i) {
-        if (!merged[i]) continue;
-        visit_leaves(*merged[i], [&](const Value &leaf, std::size_t) {
-            leaf.check_no_rows();
-            const std::size_t count = leaf.tensors().size();
-            if (leaf.kind() == MDIST_VALUE_PLAIN || count == local_replicas) return;
-            throw Failure(MDIST_ERR_CALLBACK, text("the merge function gave result ", i, " with ", count,
-                                                   " tensors for ", local_replicas, " local replicas"));
-        });
+void keep_merged(Replica &replica, const char *function, FunctionRef<std::vector<ValuePointer>()> merge) {
+    Common &common = replica.common();
+    try {
+        std::vector<ValuePointer> merged = merge();
+        check_merged(merged, replica.job().replicas.local_count());
+        common.merged = std::move(merged);
+    } catch (const Failure &failure) {
+        release_merge(replica, function, failure, common.refusals);
+        throw;
+    } catch (const std::exception &) {
+        throw; // the library's own failure: out of memory
+    } catch (...) {
+        release_callback(replica.job().comm.group(), function, replica.id(), 0,
+                         [] { return std::string("the merge function ended its thread"); });
+        rethrow();
     }
+    common.merge_failed = false;
 }
 
 } // namespace mdist

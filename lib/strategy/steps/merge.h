@@ -15,7 +15,8 @@ namespace mdist {
 void meet_to_merge(const Replica &replica, CallKind kind, std::size_t result_count, uint64_t timeout_ns);
 /// Regroups the arguments of all local replicas.
 std::vector<ValuePointer> regrouped_arguments(Frame &frame, uint32_t local_replicas);
-/// Throws unless every local replica can take its part of the merged values.
-void check_merged(const std::vector<ValuePointer> &merged, uint32_t local_replicas);
+/// Does replica 0's part: runs `merge`, and keeps the values that it returns for all local replicas. Fails the step if
+/// it throws or ends its thread, or if some replica could not take its part of the values.
+void keep_merged(Replica &replica, const char *function, FunctionRef<std::vector<ValuePointer>()> merge);
 
 } // namespace mdist

@@ -106,21 +106,7 @@ void OpenRuns::hand_in(Run &run, Replica &replica, const char *function,
         }
     };
     const Closing closing{*this, run, replica};
-    try {
-        std::vector<ValuePointer> merged = merge();
-        check_merged(merged, job_.replicas.local_count());
-        replica.common().merged = std::move(merged);
-    } catch (const Failure &cause) {
-        release_merge(replica, function, cause, replica.common().refusals);
-        throw;
-    } catch (const std::exception &) {
-        throw; // the library's own failure: out of memory
-    } catch (...) {
-        release_callback(job_.comm.group(), function, replica.id(), 0,
-                         [] { return std::string("the merge function ended its thread"); });
-        rethrow();
-    }
-    replica.common().merge_failed = false;
+    keep_merged(replica, function, merge);
 }
 
 /// Lets the others continue, and reports failures that were kept meanwhile. Needs the lock and the turn.
@@ -128,7 +114,7 @@ void OpenRuns::end_merge(Run &run, Replica &replica) noexcept {
     Group &group = job_.comm.group();
     if (run.failure) group.release(*run.failure);
     // The cause must be the first failure that they see. If none was released by now, memory ran out.
-    if (replica.common().merge_failed) group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    if (replica.common().merge_failed) group.release(out_of_memory());
     run.failure.reset();
     run.merging = false;
     replica.merging = false;

@@ -11,7 +11,6 @@
 #include "strategy/job/turn.h"
 #include "strategy/steps/merge.h"
 #include "strategy/values/structure.h"
-#include "util/forced_unwind.h"
 
 #include <utility>
 
@@ -116,27 +115,17 @@ void Runs::run_merge(Replica &replica, const Merge &merge, std::size_t result_co
         ~Resumption() {
             // Release the cause before the others continue and report that the merge failed: it must be the first
             // failure that they see. If none was released by now, memory ran out.
-            if (failed) job.comm.group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            if (failed) job.comm.group().release(out_of_memory());
             job.team().resume();
         }
     };
     const Resumption resumption{job_, common.merge_failed};
-    common.merged.assign(result_count, nullptr);
-    try {
+    keep_merged(replica, "mdist_merge_call", [&] {
         const Context context(job_, Context::Kind::kMerge);
-        merge(regrouped_arguments(*frames_[depth_ - 1], job_.replicas.local_count()), common.merged);
-        check_merged(common.merged, job_.replicas.local_count());
-    } catch (const Failure &failure) {
-        release_merge(replica, "mdist_merge_call", failure, common.refusals);
-        throw;
-    } catch (const std::exception &) {
-        throw; // the library's own failure: out of memory
-    } catch (...) {
-        release_callback(job_.comm.group(), "mdist_merge_call", replica.id(), 0,
-                         [] { return std::string("the merge function ended its thread"); });
-        rethrow();
-    }
-    common.merge_failed = false;
+        std::vector<ValuePointer> merged(result_count);
+        merge(regrouped_arguments(*frames_[depth_ - 1], job_.replicas.local_count()), merged);
+        return merged;
+    });
 }
 
 } // namespace mdist
