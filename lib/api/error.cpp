@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr mdist_error out_of_memory(mdist_status_t status) {
+constexpr mdist_error without_memory(mdist_status_t status) {
     return {status,
             MDIST_NONE,
             MDIST_NONE,
@@ -32,7 +32,7 @@ struct StaticErrors {
 constexpr StaticErrors make_static_errors() {
     StaticErrors all = {};
     for (int i = 0; i < kErrors; ++i)
-        all.errors[i] = out_of_memory(static_cast<mdist_status_t>(MDIST_ERR_INVALID_ARGUMENT - i));
+        all.errors[i] = without_memory(static_cast<mdist_status_t>(MDIST_ERR_INVALID_ARGUMENT - i));
     return all;
 }
 

@@ -34,11 +34,8 @@ template <class Body>
 mdist_status_t told_to_workers(Strategy &strategy, const Body &body) {
     try {
         return body();
-    } catch (const Failure &failure) {
-        tell_workers(strategy, "mdist_run_steps", failure);
-        throw;
-    } catch (const std::exception &) {
-        tell_workers(strategy, "mdist_run_steps", Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    } catch (const std::exception &caught) {
+        tell_workers(strategy, "mdist_run_steps", as_failure(caught));
         throw;
     } catch (...) { // the thread ends
         tell_workers(strategy, "mdist_run_steps",

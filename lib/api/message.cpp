@@ -31,7 +31,7 @@ class StartedMessage final : public Work {
                                 .replica(post.self())
                                 .reason("work_destroyed"));
         } catch (const std::bad_alloc &) {
-            parcel_->settle(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            parcel_->settle(out_of_memory());
         }
     }
     bool test() override { return parcel().test(); }

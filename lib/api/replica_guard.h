@@ -25,11 +25,8 @@ template <class Body>
 void note_failures(Replica &replica, const char *function, Others others, Body &&body) {
     try {
         body();
-    } catch (const Failure &failure) {
-        note_failure(replica, function, failure, others);
-        throw;
-    } catch (const std::exception &) { // out of memory, or a size beyond what can exist
-        note_failure(replica, function, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"), others);
+    } catch (const std::exception &caught) {
+        note_failure(replica, function, as_failure(caught), others);
         throw;
     }
 }
@@ -75,11 +72,8 @@ mdist_status_t shared_call_guard(const char *function, mdist_strategy_t *handle,
                 body(strategy, others_wait);
             else
                 body(strategy);
-        } catch (const Failure &failure) {
-            if (others_wait) tell_workers(strategy, function, failure, entered);
-            throw;
-        } catch (const std::exception &) {
-            if (others_wait) tell_workers(strategy, function, out_of_memory(), entered);
+        } catch (const std::exception &caught) {
+            if (others_wait) tell_workers(strategy, function, as_failure(caught), entered);
             throw;
         }
     });

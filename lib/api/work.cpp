@@ -40,7 +40,7 @@ class StartedCollective final : public Work {
                                    .replica(replica_)
                                    .reason("work_destroyed"));
         } catch (const std::bad_alloc &) {
-            operations_.settle(*operation_, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            operations_.settle(*operation_, out_of_memory());
         }
     }
     bool test() override { return operations().test(*operation_); }
@@ -57,8 +57,8 @@ class StartedCollective final : public Work {
         return operations_;
     }
 
-    const std::shared_ptr<void> owner_; // of the operations: a job, or a group of replicas
-    const Job &job_;                    // the owner, or the group's
+    const std::shared_ptr<void> owner_;   // of the operations: a job, or a group of replicas
+    const Job &job_;                      // the owner, or the group's
     const std::shared_ptr<void> meeting_; // has the queue, unless a group has it
     OperationQueue &operations_;
     std::shared_ptr<Operation> operation_;
@@ -100,7 +100,7 @@ void start_work(Replica &self, const GroupSeat &place, const Call &call, uint64_
         operations.settle(*operation, failure);
         throw;
     } catch (...) {
-        operations.settle(*operation, Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        operations.settle(*operation, out_of_memory());
         throw;
     }
 }

@@ -101,10 +101,8 @@ void Checkpoint::save(uint64_t number, uint64_t timeout_ns) {
         if (!writing || trouble) continue;
         try {
             writing->write(i, reduced ? *host() : job_->replicas.device(0), value);
-        } catch (const Failure &failure) {
-            trouble = failure;
-        } catch (const std::bad_alloc &) {
-            trouble = Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
+        } catch (const std::exception &caught) {
+            trouble = as_failure(caught);
         }
     }
     workers.agree("", [&] {

@@ -32,10 +32,8 @@ void Executors::lead(uint64_t timeout_ns) noexcept {
             gpus_->perform(group_, workers_, calls.get(), timeout_ns);
         else
             workers_->perform(calls.get(), timeout_ns);
-    } catch (const Failure &failure) {
-        fail_led(failure);
-    } catch (const std::exception &) {
-        fail_led(out_of_memory());
+    } catch (const std::exception &caught) {
+        fail_led(as_failure(caught));
     }
 }
 

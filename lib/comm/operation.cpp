@@ -92,10 +92,8 @@ bool Operation::advance(Share share) noexcept {
     try {
         if (!try_advance(share)) return false;
         set_over();
-    } catch (const Failure &failure) {
-        end(failure);
-    } catch (const std::exception &) {
-        end(out_of_memory());
+    } catch (const std::exception &caught) {
+        end(as_failure(caught));
     }
     return true;
 }

@@ -54,10 +54,8 @@ void OperationQueue::drop_first(Line &line) noexcept {
     Operation &next = *line.operations.front();
     try {
         next.post();
-    } catch (const Failure &failure) {
-        next.end(failure);
-    } catch (const std::exception &) {
-        next.end(out_of_memory());
+    } catch (const std::exception &caught) {
+        next.end(as_failure(caught));
     }
 }
 

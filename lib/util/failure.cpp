@@ -19,6 +19,11 @@ const std::string &Failure::Text::words() const noexcept {
     return words_ ? *words_ : none;
 }
 
+Failure as_failure(const std::exception &exception) noexcept {
+    const auto *const failure = dynamic_cast<const Failure *>(&exception);
+    return failure != nullptr ? *failure : out_of_memory();
+}
+
 Failure &&Failure::about(std::string_view what) &&noexcept {
     try {
         std::string subject(what);

@@ -72,8 +72,12 @@ Failure failure_or(const Failure &plain, Make make) noexcept {
 }
 
 inline Failure out_of_memory() noexcept {
-    return {MDIST_ERR_OUT_OF_MEMORY, ""};
+    return {MDIST_ERR_OUT_OF_MEMORY, "out of memory"};
 }
+
+/// Returns the failure that a caught exception stands for. If it is no Failure, then memory ran out, or a container was
+/// asked for more than it can hold.
+Failure as_failure(const std::exception &exception) noexcept;
 
 inline Failure invalid(std::string_view message) {
     return {MDIST_ERR_INVALID_ARGUMENT, message};

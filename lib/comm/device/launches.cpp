@@ -40,10 +40,8 @@ void Launches::work(Worker &worker) {
         std::optional<Failure> wrong;
         try {
             worker.lane->launch();
-        } catch (const Failure &failure) {
-            wrong = failure;
-        } catch (const std::exception &) {
-            wrong = out_of_memory();
+        } catch (const std::exception &caught) {
+            wrong = as_failure(caught);
         }
         lock.lock();
         worker.lane = nullptr;

@@ -160,10 +160,8 @@ class Group {
         if (work_failed_.load(std::memory_order_relaxed)) return;
         try {
             work();
-        } catch (const Failure &failure) {
-            keep_work_failure(failure);
-        } catch (const std::exception &) {
-            keep_work_failure(out_of_memory());
+        } catch (const std::exception &caught) {
+            keep_work_failure(as_failure(caught));
         }
     }
     /// Throws why the work of this meeting failed, the same on all parties. Call it when all work is done: no party can

@@ -16,7 +16,7 @@ auto Workers::guarded(Body body) {
     } catch (const Failure &) {
         throw;
     } catch (const std::exception &) {
-        fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        fail(out_of_memory());
         link().close();
         throw;
     }

@@ -69,7 +69,7 @@ void WorkerOperation::attempt(FunctionRef<void()> body) {
         if (refusal_ == nullptr && failure.reason() == kRefusedCall) await_refusal(failure.worker());
         fail(failure);
     } catch (const std::exception &) {
-        fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        fail(out_of_memory());
     }
 }
 

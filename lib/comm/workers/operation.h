@@ -69,10 +69,8 @@ class WorkerOperation {
     auto checked(Check check) {
         try {
             return check();
-        } catch (const Failure &found) {
-            fail(found);
-        } catch (const std::exception &) {
-            fail(out_of_memory());
+        } catch (const std::exception &caught) {
+            fail(as_failure(caught));
         }
     }
 

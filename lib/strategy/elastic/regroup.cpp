@@ -30,10 +30,6 @@ Failure without_commit() {
         .reason("no_commit");
 }
 
-Failure no_memory() {
-    return Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
-}
-
 /// What a worker has of the commit to restore, as it tells the others.
 struct Offer {
     bool has = false;
@@ -148,11 +144,8 @@ uint64_t Elastic::regroup(uint64_t timeout_ns) {
 Generation Elastic::next(uint64_t timeout_ns) {
     try {
         return job_.elastic.membership()->next(holdings(), timeout_ns);
-    } catch (const Failure &failure) {
-        drop_out(failure);
-        throw;
-    } catch (const std::bad_alloc &) {
-        drop_out(no_memory());
+    } catch (const std::exception &caught) {
+        drop_out(as_failure(caught));
         throw;
     }
 }
@@ -177,7 +170,8 @@ bool Elastic::enter(const Generation &next) {
         for (const auto &variable : variables_.all()) variable->span_changed();
         restore(next, job_.comm.link_settings.timeout_ns);
         return true;
-    } catch (const Failure &failure) {
+    } catch (const std::exception &caught) {
+        const Failure failure = as_failure(caught);
         // A GPU that has failed for good ends its worker's regroup. Another failure may come again each time.
         const bool too_often =
             failure.status() == MDIST_ERR_DEVICE && ++losses_ > job_.elastic.settings.max_losses_per_commit;
@@ -187,9 +181,6 @@ bool Elastic::enter(const Generation &next) {
         }
         log_info("elastic: generation ", next.number, " has failed while it was entered: ", failure.message());
         return false;
-    } catch (const std::bad_alloc &) {
-        drop_out(no_memory());
-        throw;
     }
 }
 

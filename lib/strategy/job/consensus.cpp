@@ -56,14 +56,12 @@ Outcome attempt(const std::string &subject, const std::function<std::string()> &
     out.subject = subject;
     try {
         out.words = part();
-    } catch (const Failure &failure) {
+    } catch (const std::exception &caught) {
+        const Failure failure = as_failure(caught);
         out.status = failure.status();
         out.native = failure.native();
         out.reason = failure.reason();
         out.words = failure.message();
-    } catch (const std::bad_alloc &) {
-        out.status = MDIST_ERR_OUT_OF_MEMORY;
-        out.words = "out of memory";
     }
     return out;
 }

@@ -41,10 +41,9 @@ std::string agreement_of(const Config &config, const std::string &replicas, mdis
         text("libmdist = ", MDIST_VERSION, "\nreplicas on each worker = ", replicas,
              "\ndevices = ", kind == MDIST_DEVICE_GPU ? "gpu" : "cpu",
              "\nstrategy = ", config.text("strategy") == "in_graph" ? "in_graph" : "multi_worker", "\n");
-    for (const char *key :
-         {"communication.implementation", "cross_device_ops", "communication.checksum", "communication.bytes_per_pack",
-          "communication.num_packs", "data.auto_shard_policy", "data.order", "elastic.replicas", "elastic.copies",
-          "elastic.max_losses_per_commit"})
+    for (const char *key : {"communication.implementation", "cross_device_ops", "communication.checksum",
+                            "communication.bytes_per_pack", "communication.num_packs", "data.auto_shard_policy",
+                            "data.order", "elastic.replicas", "elastic.copies", "elastic.max_losses_per_commit"})
         lines += text(key, " = ", config.text(key), "\n");
     return lines;
 }
@@ -72,7 +71,8 @@ ListenAt listen_at_of(const Config &config) {
     if (config.is_set("communication.address"))
         std::tie(at.told.host, at.told.port) = parse_endpoint(config.text("communication.address"));
     if (at.told.host == "0.0.0.0" || at.told.host == "::")
-        throw Failure(MDIST_ERR_CONFIG, text("communication.address is ", at.told.host, ", which nobody can call; name "
+        throw Failure(MDIST_ERR_CONFIG, text("communication.address is ", at.told.host,
+                                             ", which nobody can call; name "
                                              "the address by which the others reach this worker"))
             .reason("bad_value");
     return at;
@@ -155,10 +155,11 @@ WorkerId worker_id_of(const Environment &environment) {
 std::unique_ptr<ElasticMembership> join_elastic_job(const Config &config, Resolved resolved,
                                                     const ElasticSettings &settings, mdist_device_kind_t kind) {
     if (resolved.store.empty() || resolved.serves_store || resolved.store_by_pmi)
-        throw Failure(MDIST_ERR_CONFIG,
-                      text("elastic.replicas is ", settings.replicas, " (", config.origin("elastic.replicas"),
-                           "), but the job has no store outside of its workers. Start it with `mdist launch -n MIN:MAX`, or run "
-                           "`mdist store` and set MDIST_STORE and MDIST_STORE_OWNER=launcher on all workers"))
+        throw Failure(
+            MDIST_ERR_CONFIG,
+            text("elastic.replicas is ", settings.replicas, " (", config.origin("elastic.replicas"),
+                 "), but the job has no store outside of its workers. Start it with `mdist launch -n MIN:MAX`, or run "
+                 "`mdist store` and set MDIST_STORE and MDIST_STORE_OWNER=launcher on all workers"))
             .reason("elastic_store");
     MembershipOptions options = options_of(config, resolved, text("any of ", settings.replicas), kind);
     warn_without_secret(options, settings.open);
@@ -176,11 +177,8 @@ std::unique_ptr<Workers> join_workers(const Config &config, Resolved resolved, u
         const Spans spans = spans_of(*membership, local_replicas, config.duration_ns("communication.join_timeout"));
         WorkerLinks links = make_links(*membership, settings, spans[membership->rank()].count(), spans);
         return std::make_unique<Workers>(std::move(membership), std::move(links), spans);
-    } catch (const Failure &failure) {
-        if (membership) membership->fail(failure); // the others wait for this worker's links
-        throw;
-    } catch (const std::exception &) {
-        if (membership) membership->fail(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    } catch (const std::exception &caught) {
+        if (membership) membership->fail(as_failure(caught)); // the others wait for this worker's links
         throw;
     }
 }

@@ -208,11 +208,8 @@ std::vector<ValuePointer> Session::attempt(FunctionRef<std::vector<ValuePointer>
     const Context context(job_, Context::Kind::kPart);
     try {
         return part();
-    } catch (const Failure &failure) {
-        job_.comm.fail_workers("mdist_serve", failure);
-        throw;
-    } catch (const std::exception &) {
-        job_.comm.fail_workers("mdist_serve", Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+    } catch (const std::exception &caught) {
+        job_.comm.fail_workers("mdist_serve", as_failure(caught));
         throw;
     } catch (...) { // the thread ends
         job_.comm.fail_workers("mdist_serve",

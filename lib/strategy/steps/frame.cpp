@@ -79,7 +79,7 @@ void Frame::execute(uint32_t local, const Step &step) {
     } catch (const Failure &failure) {
         release_failure(group, "mdist_run", id, failure);
     } catch (const std::exception &) { // the library's own failure, before the step began
-        group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory").replica(id));
+        group.release(out_of_memory().replica(id));
     } catch (...) {
         release_ended(group, id);
         rethrow();

@@ -160,7 +160,7 @@ void OpenRuns::fail(Run &run, FunctionRef<Failure()> why) noexcept {
         else if (!run.failure)
             run.failure.emplace(std::move(failure).operation("mdist_run"));
     } catch (const std::bad_alloc &) {
-        group.release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        group.release(out_of_memory());
     }
 }
 

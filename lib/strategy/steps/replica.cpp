@@ -103,7 +103,7 @@ bool Replica::leave_unfinished() noexcept {
                             Failure(MDIST_ERR_FAILED_PRECONDITION, sentence).reason("work_under_way"));
         } catch (const std::bad_alloc &) {
             left = true;
-            job().comm.group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            job().comm.group().release(out_of_memory());
         }
     }
     return left;
@@ -143,7 +143,7 @@ void Replica::join_lanes() noexcept {
         } catch (const Failure &failure) {
             release_failure(job().comm.group(), "mdist_run", id(), failure);
         } catch (const std::exception &) {
-            job().comm.group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+            job().comm.group().release(out_of_memory());
         }
     });
 }
@@ -172,7 +172,7 @@ bool Replica::end_device() noexcept {
     } catch (const Failure &failure) {
         release_failure(job().comm.group(), "mdist_run", id(), failure);
     } catch (const std::exception &) {
-        job().comm.group().release(Failure(MDIST_ERR_OUT_OF_MEMORY, "out of memory"));
+        job().comm.group().release(out_of_memory());
     }
     return false;
 }
