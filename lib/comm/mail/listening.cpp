@@ -59,14 +59,9 @@ void Mail::end_overdue() noexcept {
             end_with_group(*post, lock);
             continue;
         }
-        std::optional<Failure> cause;
-        try {
-            cause.emplace(late(*post));
-        } catch (const std::bad_alloc &) {
-            cause.emplace(MDIST_ERR_TIMEOUT, "timed out");
-        }
+        const Failure cause = late(*post);
         lock.unlock();
-        fail(*cause); // ends the group
+        fail(cause); // ends the group
         lock.lock();
     }
 }

@@ -126,15 +126,9 @@ void Mail::post_send(Post &post, Lock &lock) {
         carrier_->send(worker, MailSlip::of(MailSlip::kOffer, key, post.form, post.number));
         return carrier_->want(worker);
     }
-    std::list<Post *> &receives = receives_[local(key.to)];
-    const auto found =
-        std::find_if(receives.begin(), receives.end(), [&](const Post *each) { return each->key == key; });
-    if (found != receives.end()) {
-        Post &receive = **found;
-        if (!(receive.form == post.form)) throw mail_mismatch(key, post.form, receive.form);
-        receives.erase(found);
-        copy(receive, receive.data, post.data, post.form.bytes(), lock);
-        finish(receive);
+    if (Post *const receive = take_receive(key, post.form)) {
+        copy(*receive, receive->data, post.data, post.form.bytes(), lock);
+        finish(*receive);
         return finish(post);
     }
     require_here(post);
@@ -146,8 +140,7 @@ void Mail::post_send(Post &post, Lock &lock) {
         --between.may_send;
     }
     const bool is_kept = message.send == nullptr;
-    messages_[local(key.to)].push_back(std::move(message));
-    open_.fetch_add(1, std::memory_order_seq_cst);
+    add(std::move(message));
     if (is_kept) finish(post);
 }
 
@@ -197,6 +190,24 @@ void Mail::copy(Post &other, char *to, const char *from, std::size_t bytes, Lock
     lock.lock();
     other.moving = false;
     moved_.notify_all();
+}
+
+/// Takes the receive that a message is for; nullptr: there is none yet.
+Post *Mail::take_receive(const MailKey &key, const MailForm &form) {
+    std::list<Post *> &receives = receives_[local(key.to)];
+    const auto found =
+        std::find_if(receives.begin(), receives.end(), [&](const Post *each) { return each->key == key; });
+    if (found == receives.end()) return nullptr;
+    Post *const receive = *found;
+    if (!(receive->form == form)) throw mail_mismatch(key, form, receive->form);
+    receives.erase(found);
+    return receive;
+}
+
+Mail::Message &Mail::add(Message message) {
+    Message &added = messages_[local(message.key.to)].emplace_back(std::move(message));
+    open_.fetch_add(1, std::memory_order_seq_cst);
+    return added;
 }
 
 Mail::Messages::iterator Mail::forget(Messages::iterator message) {

@@ -140,6 +140,8 @@ class Mail final : public Carrier::Desk {
     void post_receive(Post &post, Lock &lock);
     void take(Messages::iterator message, Post &receive, Lock &lock);
     void copy(Post &other, char *to, const char *from, std::size_t bytes, Lock &lock);
+    Post *take_receive(const MailKey &key, const MailForm &form);
+    Message &add(Message message);
     Messages::iterator forget(Messages::iterator message);
     void received_small(const MailKey &key);
     void count(Post &post);
@@ -169,7 +171,7 @@ class Mail final : public Carrier::Desk {
     void wake_waiters() noexcept;
     void wake_all() noexcept;
     void fail(const Failure &cause) noexcept;
-    Failure late(const Post &post) const;
+    Failure late(const Post &post) const noexcept;
     std::string chain(const Post &post) const;
     static Waits::Wait wait_of(const Post &post);
     std::optional<Waits::Wait> wait_of(uint32_t replica) const;
@@ -248,9 +250,9 @@ class Mail final : public Carrier::Desk {
     std::condition_variable moved_;
     std::vector<std::unique_ptr<MailRun>> runs_; // the first depth_ are open, innermost last
     bool forgot_ = false;                        // messages of a failed run
-    std::vector<std::list<Post *>> receives_; // by receiving party, in the order of their calls
-    std::vector<Messages> messages_;          // the same
-    std::vector<std::list<Post *>> started_;  // by party: started and not over
+    std::vector<std::list<Post *>> receives_;    // by receiving party, in the order of their calls
+    std::vector<Messages> messages_;             // the same
+    std::vector<std::list<Post *>> started_;     // by party: started and not over
     std::list<Kept> kept_;
     std::vector<Pair> pairs_;
     Waits waits_;

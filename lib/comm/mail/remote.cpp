@@ -21,8 +21,8 @@ void Mail::check_slip(uint32_t worker, const MailSlip &slip) const {
                            (slip.kind != MailSlip::kSmall || slip.form().bytes() <= Carrier::kSmallBytes) &&
                            (slip.kind != MailSlip::kTiny || slip.form().bytes() <= MailSlip::kTinyBytes));
     if (slip.kind < MailSlip::kSmall || slip.kind > MailSlip::kTiny || !has_ends || !has_form)
-        throw bad_message(worker, text("a message of kind ", uint32_t{slip.kind}, " from replica ", slip.from, " to replica ",
-                                       slip.to, " that cannot be"));
+        throw bad_message(worker, text("a message of kind ", uint32_t{slip.kind}, " from replica ", slip.from,
+                                       " to replica ", slip.to, " that cannot be"));
 }
 
 char *Mail::place(uint32_t worker, const MailSlip &slip) {
@@ -38,24 +38,14 @@ char *Mail::place(uint32_t worker, const MailSlip &slip) {
         accepted_.erase(found);
         return landing.receive->data;
     }
-    std::list<Post *> &receives = receives_[local(slip.to)];
-    const auto found =
-        std::find_if(receives.begin(), receives.end(), [&](const Post *each) { return each->key == slip.key(); });
-    if (found != receives.end()) {
-        if (!((*found)->form == slip.form())) throw mail_mismatch(slip.key(), slip.form(), (*found)->form);
-        landing.receive = *found;
-        receives.erase(found);
-        return landing.receive->data;
-    }
+    landing.receive = take_receive(slip.key(), slip.form());
+    if (landing.receive != nullptr) return landing.receive->data;
     if (has_left(slip.to, slip.run)) throw left_with_message(slip.key(), slip.form());
-    Messages &messages = messages_[local(slip.to)];
     Message message = {slip.key(), slip.form()};
     message.worker = worker;
     message.bytes.reset(new char[slip.form().bytes()]);
     message.complete = false;
-    messages.push_back(std::move(message));
-    open_.fetch_add(1, std::memory_order_seq_cst);
-    landing.message = &messages.back();
+    landing.message = &add(std::move(message));
     return landing.message->bytes.get();
 }
 
@@ -100,21 +90,12 @@ void Mail::landed(uint32_t worker, const MailSlip &slip) {
 
 void Mail::offered(uint32_t worker, const MailSlip &slip) {
     if (slip.number == 0) throw bad_message(worker, "an offer without a number");
-    std::list<Post *> &receives = receives_[local(slip.to)];
-    const auto found =
-        std::find_if(receives.begin(), receives.end(), [&](const Post *each) { return each->key == slip.key(); });
-    if (found != receives.end()) {
-        Post &receive = **found;
-        if (!(receive.form == slip.form())) throw mail_mismatch(slip.key(), slip.form(), receive.form);
-        receives.erase(found);
-        return accept(worker, slip.number, receive);
-    }
+    if (Post *const receive = take_receive(slip.key(), slip.form())) return accept(worker, slip.number, *receive);
     if (has_left(slip.to, slip.run)) throw left_with_message(slip.key(), slip.form());
     Message message = {slip.key(), slip.form()};
     message.worker = worker;
     message.number = slip.number;
-    messages_[local(slip.to)].push_back(std::move(message));
-    open_.fetch_add(1, std::memory_order_seq_cst);
+    add(std::move(message));
 }
 
 void Mail::accept(uint32_t worker, uint32_t number, Post &receive) {

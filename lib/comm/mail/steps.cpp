@@ -106,12 +106,9 @@ bool Mail::end_posts(uint32_t party, const MailRun &of, FunctionRef<Failure(cons
     const Post *const first = started_in(party, run);
     std::optional<Failure> failure;
     try {
-        if (first != nullptr)
-            failure.emplace(cause(*first));
-        else
-            failure = look_for_left(party, run);
+        failure = first != nullptr ? cause(*first) : look_for_left(party, run);
     } catch (const std::bad_alloc &) {
-        failure.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
+        failure = out_of_memory();
     }
     if (failure) {
         lock.unlock();

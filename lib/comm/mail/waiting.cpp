@@ -177,10 +177,8 @@ void Mail::carry_now(Lock &lock, uint32_t whom, uint64_t sleep_ns) {
     try {
         move(lock, sleep_ns);
         while (carrier_->look()) move(lock, 0);
-    } catch (const Failure &failure) {
-        trouble.emplace(failure);
-    } catch (const std::exception &) {
-        trouble.emplace(MDIST_ERR_OUT_OF_MEMORY, "out of memory");
+    } catch (const std::exception &caught) {
+        trouble = as_failure(caught);
     }
     asleep_ = carrying_ = false;
     if (sleep_ns == 0 && std::exchange(turned_away_, false)) hand_on_carrying();
@@ -287,27 +285,25 @@ std::string Mail::chain(const Post &post) const {
 }
 
 void Mail::fail_late(const Post &post) noexcept {
-    std::optional<Failure> cause;
-    try {
-        const Lock lock(mutex_);
-        if (post.over) return;
-        cause.emplace(late(post));
-    } catch (const std::bad_alloc &) {
-        cause.emplace(MDIST_ERR_TIMEOUT, "timed out");
-    }
-    fail(*cause);
+    Lock lock(mutex_);
+    if (post.over) return;
+    const Failure cause = late(post);
+    lock.unlock();
+    fail(cause);
 }
 
-Failure Mail::late(const Post &post) const {
+Failure Mail::late(const Post &post) const noexcept {
     const uint32_t worker = spans_.worker_of(post.other());
     const uint64_t waited_ns = monotonic_clock().now_ns() - post.posted_ns;
     const bool by_key = waited_ns >= group_.call_timeout();
-    return Failure(MDIST_ERR_TIMEOUT,
-                   text("replica ", post.self(), " waited ", waited_text(waited_ns),
-                        by_key ? " (communication.call_timeout)" : "", " in ", post.text(), ": ", chain(post)))
-        .operation(post.function())
-        .replica(post.other())
-        .worker(workers_ != nullptr && worker != self_ ? worker : MDIST_NONE);
+    return failure_or({MDIST_ERR_TIMEOUT, "timed out"}, [&] {
+        return Failure(MDIST_ERR_TIMEOUT,
+                       text("replica ", post.self(), " waited ", waited_text(waited_ns),
+                            by_key ? " (communication.call_timeout)" : "", " in ", post.text(), ": ", chain(post)))
+            .operation(post.function())
+            .replica(post.other())
+            .worker(workers_ != nullptr && worker != self_ ? worker : MDIST_NONE);
+    });
 }
 
 WaitText Mail::waiting(const Post &post) const {
