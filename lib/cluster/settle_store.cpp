@@ -76,25 +76,19 @@ void exchange(Settled &once, const Resolved &resolved, const Environment &enviro
 
 } // namespace
 
-ReservedPort::ReservedPort(bool only_this_host) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    if (fd_ < 0) refuse_port("open", errno);
+ReservedPort::ReservedPort(bool only_this_host) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int fd = socket_.get();
+    if (fd < 0) refuse_port("open", errno);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(only_this_host ? INADDR_LOOPBACK : INADDR_ANY);
     socklen_t length = sizeof address;
     auto *generic = reinterpret_cast<sockaddr *>(&address);
     int yes = 1;
-    if (::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 || ::bind(fd_, generic, length) != 0 ||
-        ::getsockname(fd_, generic, &length) != 0) {
-        int code = errno;
-        ::close(fd_);
-        refuse_port("reserve", code);
-    }
+    if (::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 || ::bind(fd, generic, length) != 0 ||
+        ::getsockname(fd, generic, &length) != 0)
+        refuse_port("reserve", errno);
     number_ = ntohs(address.sin_port);
-}
-
-ReservedPort::~ReservedPort() {
-    ::close(fd_);
 }
 
 void settle_store(Resolved &resolved, const Environment &environment, std::uint64_t timeout_ns,

@@ -9,6 +9,7 @@
 
 #include "cluster/environment.h"
 #include "cluster/resolve.h"
+#include "util/open_file.h"
 
 namespace mdist {
 
@@ -24,13 +25,10 @@ void settle_store(Resolved &resolved, const Environment &environment, std::uint6
 class ReservedPort {
   public:
     explicit ReservedPort(bool only_this_host);
-    ~ReservedPort();
-    ReservedPort(const ReservedPort &) = delete;
-    ReservedPort &operator=(const ReservedPort &) = delete;
     std::uint16_t number() const { return number_; }
 
   private:
-    int fd_;
+    OpenFile socket_;
     std::uint16_t number_ = 0;
 };
 

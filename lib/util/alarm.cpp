@@ -11,7 +11,6 @@
 
 #include <fcntl.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 namespace mdist {
 namespace {
@@ -40,20 +39,16 @@ int checked(int descriptor) {
 // A timer serves for both: ringing sets it to a time in the past.
 Alarm::Alarm() : descriptor_(checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))) {}
 
-Alarm::~Alarm() {
-    close(descriptor_);
-}
-
 int Alarm::duplicate() const {
-    return checked(fcntl(descriptor_, F_DUPFD_CLOEXEC, 0));
+    return checked(fcntl(descriptor_.get(), F_DUPFD_CLOEXEC, 0));
 }
 
 void Alarm::ring() noexcept {
-    arm(descriptor_, kLongAgo);
+    arm(descriptor_.get(), kLongAgo);
 }
 
 void Alarm::set(uint64_t at_ns) noexcept {
-    arm(descriptor_, at_ns);
+    arm(descriptor_.get(), at_ns);
 }
 
 } // namespace mdist

@@ -3,6 +3,8 @@
 // of readers can share it, since nobody reads from it. Functions: any thread.
 #pragma once
 
+#include "util/open_file.h"
+
 #include <cstdint>
 
 namespace mdist {
@@ -11,9 +13,6 @@ class Alarm {
   public:
     /// Makes an alarm that is neither rung nor set. Throws RESOURCE if the system refuses a descriptor.
     Alarm();
-    ~Alarm();
-    Alarm(const Alarm &) = delete;
-    Alarm &operator=(const Alarm &) = delete;
 
     /// Returns another descriptor for the same alarm. It keeps its state when this object goes. The caller closes it.
     /// Throws RESOURCE.
@@ -24,7 +23,7 @@ class Alarm {
     void set(uint64_t at_ns) noexcept;
 
   private:
-    int descriptor_;
+    OpenFile descriptor_;
 };
 
 } // namespace mdist

@@ -8,29 +8,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 
-#include "util/failure.h"
+#include "util/files.h"
 #include "util/text.h"
 #include "util/utf8.h"
 
 namespace mdist {
 
 namespace {
-
-class File {
-  public:
-    explicit File(int fd) : fd_(fd) {}
-    ~File() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    File(const File &) = delete;
-    File &operator=(const File &) = delete;
-    int fd() const { return fd_; }
-
-  private:
-    int fd_;
-};
 
 /// A file as messages name it.
 struct Named {
@@ -45,13 +30,9 @@ Failure not_regular(const Named &name, std::string_view kind) {
 }
 
 [[noreturn]] void refuse_errno(const Named &name, std::string_view what, int code) {
-    bool missing = code == ENOENT || code == ENOTDIR;
-    bool exhausted = code == EMFILE || code == ENFILE;
-    std::string message = text("cannot ", what, " ", name.text(), ": ", std::generic_category().message(code));
     // open fails this way for a socket, and for a device without a driver.
     if (code == ENXIO || code == ENODEV) throw not_regular(name, "a socket or device");
-    auto status = missing ? MDIST_ERR_NOT_FOUND : exhausted ? MDIST_ERR_RESOURCE : MDIST_ERR_IO;
-    throw Failure(status, std::move(message)).reason(code == EACCES || code == EPERM ? "permission" : "").native(code);
+    throw file_failure(what, name.text(), code);
 }
 
 void check_file(const Named &name, int fd, bool only_owner) {
@@ -71,15 +52,14 @@ void check_file(const Named &name, int fd, bool only_owner) {
 
 std::string read_regular_file(const std::string &path, const char *what, std::size_t most, bool only_owner) {
     const Named name{what, path};
-    int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0) refuse_errno(name, "open", errno);
-    File file(fd);
-    check_file(name, fd, only_owner);
+    const OpenFile file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+    if (!file.is_open()) refuse_errno(name, "open", errno);
+    check_file(name, file.get(), only_owner);
     // Reading one byte past the limit detects a file that is too long. Its stated size can be wrong (/proc).
     std::string content(most + 1, '\0');
     std::size_t length = 0;
     while (length < content.size()) {
-        ssize_t got = ::read(fd, content.data() + length, content.size() - length);
+        ssize_t got = ::read(file.get(), content.data() + length, content.size() - length);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) refuse_errno(name, "read", errno);
         if (got == 0) break;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/files.h"
 
-#include "util/failure.h"
 #include "util/log.h"
 #include "util/text.h"
 #include "util/utf8.h"
@@ -23,14 +22,7 @@ namespace mdist {
 namespace {
 
 Failure failed(std::string_view doing, const std::string &path, int code) {
-    const bool missing = doing == "open" && (code == ENOENT || code == ENOTDIR);
-    const bool exhausted = code == EMFILE || code == ENFILE;
-    return Failure(missing     ? MDIST_ERR_NOT_FOUND
-                   : exhausted ? MDIST_ERR_RESOURCE
-                               : MDIST_ERR_IO,
-                   text("cannot ", doing, " ", mdist::in_quotes(path), ": ", std::generic_category().message(code)))
-        .reason(code == EACCES || code == EPERM ? "permission" : "")
-        .native(code);
+    return file_failure(doing, in_quotes(path), code);
 }
 
 int opened(std::string_view doing, int at, const std::string &name, int flags, const std::string &path) {
@@ -58,10 +50,15 @@ void make_folder(const std::string &path) {
 
 } // namespace
 
-OpenFile::OpenFile(OpenFile &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-
-OpenFile::~OpenFile() {
-    if (fd_ >= 0) ::close(fd_);
+Failure file_failure(std::string_view doing, std::string_view file, int code) {
+    const bool missing = doing == "open" && (code == ENOENT || code == ENOTDIR);
+    const bool exhausted = code == EMFILE || code == ENFILE;
+    return Failure(missing     ? MDIST_ERR_NOT_FOUND
+                   : exhausted ? MDIST_ERR_RESOURCE
+                               : MDIST_ERR_IO,
+                   text("cannot ", doing, " ", file, ": ", std::generic_category().message(code)))
+        .reason(code == EACCES || code == EPERM ? "permission" : "")
+        .native(code);
 }
 
 Folder::Folder(std::string path, std::string_view doing)
@@ -134,7 +131,7 @@ void NewFile::write_at(uint64_t offset, const void *data, std::size_t bytes) {
     const auto *from = static_cast<const char *>(data);
     const WriteSignalsHeld held; // reaching the limit on file sizes must be an error, not end the program
     while (bytes > 0) {
-        const ssize_t written = ::pwrite(file_.fd(), from, bytes, static_cast<off_t>(offset));
+        const ssize_t written = ::pwrite(file_.get(), from, bytes, static_cast<off_t>(offset));
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) throw failed("write", folder_.path_of(temporary_), written < 0 ? errno : EIO);
         from += written;
@@ -145,7 +142,7 @@ void NewFile::write_at(uint64_t offset, const void *data, std::size_t bytes) {
 
 void NewFile::commit() {
     // Never retry a failed flush: the system has then dropped the data that it could not write.
-    if (::fsync(file_.fd()) != 0) throw failed("flush", folder_.path_of(temporary_), errno);
+    if (::fsync(file_.get()) != 0) throw failed("flush", folder_.path_of(temporary_), errno);
     if (::renameat(folder_.fd(), temporary_.c_str(), folder_.fd(), name_.c_str()) != 0)
         throw failed("rename to", folder_.path_of(name_), errno);
     committed_ = true;
@@ -155,7 +152,7 @@ void NewFile::commit() {
 OldFile::OldFile(const Folder &folder, const std::string &name)
     : path_(folder.path_of(name)), file_(opened("open", folder.fd(), name, O_RDONLY | O_NONBLOCK, path_)), bytes_(0) {
     struct stat status {};
-    if (::fstat(file_.fd(), &status) != 0) throw failed("look at", path_, errno);
+    if (::fstat(file_.get(), &status) != 0) throw failed("look at", path_, errno);
     if (!S_ISREG(status.st_mode))
         throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::in_quotes(path_), " is not a regular file"));
     bytes_ = static_cast<uint64_t>(status.st_size);
@@ -164,7 +161,7 @@ OldFile::OldFile(const Folder &folder, const std::string &name)
 void OldFile::read_at(uint64_t offset, void *data, std::size_t bytes) const {
     auto *to = static_cast<char *>(data);
     while (bytes > 0) {
-        const ssize_t got = ::pread(file_.fd(), to, bytes, static_cast<off_t>(offset));
+        const ssize_t got = ::pread(file_.get(), to, bytes, static_cast<off_t>(offset));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) throw failed("read", path_, errno);
         if (got == 0) throw Failure(MDIST_ERR_DATA_LOSS, text(mdist::in_quotes(path_), " ends at byte ", offset));

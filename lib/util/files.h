@@ -6,6 +6,9 @@
 // left. Not thread-safe.
 #pragma once
 
+#include "util/open_file.h"
+#include "util/failure.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,18 +18,9 @@
 
 namespace mdist {
 
-/// Owns a file descriptor and closes it.
-class OpenFile {
-  public:
-    explicit OpenFile(int fd) : fd_(fd) {}
-    OpenFile(OpenFile &&other) noexcept;
-    OpenFile &operator=(OpenFile &&) = delete;
-    ~OpenFile();
-    int fd() const { return fd_; }
-
-  private:
-    int fd_;
-};
+/// The failure of a system call, with its errno: "cannot open "/data/a": Permission denied". `doing` is what the call
+/// was for. `file` names the file. It is NOT_FOUND if a file to "open" is missing.
+Failure file_failure(std::string_view doing, std::string_view file, int code);
 
 class Folder {
   public:
@@ -37,7 +31,7 @@ class Folder {
 
     const std::string &path() const { return path_; }
     std::string path_of(std::string_view name) const;
-    int fd() const { return file_.fd(); }
+    int fd() const { return file_.get(); }
 
     /// Locks the folder for as long as this object lives. Throws FAILED_PRECONDITION, reason "busy", if another process
     /// has locked it. Does nothing on file systems without locks.

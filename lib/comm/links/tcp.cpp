@@ -151,13 +151,7 @@ void Tcp::open_streams() {
         const int socket = sockets_->take(peer);
         if (socket == SocketSource::kNotYet) return false;
         if (socket == SocketSource::kGone) return by_peer_[peer]->give_up(), true;
-        try {
-            by_peer_[peer]->open(socket);
-        } catch (...) {
-            ::close(socket);
-            throw;
-        }
-        return true;
+        return by_peer_[peer]->open(OpenFile(socket)), true;
     });
 }
 

@@ -71,14 +71,10 @@ void tune(int socket) {
 
 } // namespace
 
-TcpStream::~TcpStream() {
-    if (socket_ >= 0) ::close(socket_);
-}
-
-void TcpStream::open(int socket) {
+void TcpStream::open(OpenFile socket) {
     buffer_.reset(new char[kBufferBytes]);
-    tune(socket);
-    socket_ = socket;
+    tune(socket.get());
+    socket_ = std::move(socket);
 }
 
 void TcpStream::send(uint64_t tag, const void *data, std::size_t bytes, Pending &pending) {
@@ -99,7 +95,7 @@ void TcpStream::receive(uint64_t tag, void *data, std::size_t bytes, Pending &pe
 }
 
 short TcpStream::waits_for() const {
-    if (socket_ < 0) return 0;
+    if (!socket_.is_open()) return 0;
     return static_cast<short>((writes() ? POLLOUT : 0) | (reads() ? POLLIN : 0));
 }
 
@@ -110,7 +106,7 @@ void TcpStream::found(short events) {
 }
 
 void TcpStream::write() {
-    while (socket_ >= 0 && writes() && !full_) {
+    while (socket_.is_open() && writes() && !full_) {
         iovec parts[2 * kGathered];
         std::size_t count = 0;
         std::size_t bytes = 0;
@@ -129,7 +125,7 @@ void TcpStream::write() {
         msghdr message = {};
         message.msg_iov = parts;
         message.msg_iovlen = count;
-        const ssize_t sent = sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        const ssize_t sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent >= 0) {
             written(static_cast<std::size_t>(sent));
             full_ = static_cast<std::size_t>(sent) < bytes;
@@ -158,7 +154,7 @@ void TcpStream::written(std::size_t bytes) {
 }
 
 void TcpStream::read() {
-    if (socket_ < 0) return;
+    if (!socket_.is_open()) return;
     while (take_buffered(), reads() && !empty_) {
         // All buffered bytes have been taken, except a part of a frame.
         std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
@@ -170,7 +166,7 @@ void TcpStream::read() {
         msghdr message = {};
         message.msg_iov = in_message_ ? parts : parts + 1;
         message.msg_iovlen = in_message_ ? 2 : 1;
-        const ssize_t got = recvmsg(socket_, &message, MSG_DONTWAIT);
+        const ssize_t got = recvmsg(socket_.get(), &message, MSG_DONTWAIT);
         if (got > 0) {
             const auto bytes = static_cast<std::size_t>(got);
             received_ += std::min(bytes, wanted);
@@ -251,7 +247,7 @@ void TcpStream::check() const {
 }
 
 void TcpStream::shut_down() noexcept {
-    if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);
+    if (socket_.is_open()) ::shutdown(socket_.get(), SHUT_RDWR);
     gone_ = true;
     sends_.clear();
     receives_.clear();

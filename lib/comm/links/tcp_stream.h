@@ -4,6 +4,7 @@
 #pragma once
 
 #include "comm/links/link.h"
+#include "util/open_file.h"
 #include "util/failure.h"
 
 #include <deque>
@@ -16,12 +17,9 @@ class TcpStream {
     /// `checksums`: every message carries two checksums, and the other end checks them. `drops`: what is sent to a peer
     /// that is gone is dropped, and counts as sent.
     TcpStream(uint32_t peer, bool checksums, bool drops) : peer_(peer), checksums_(checksums), drops_(drops) {}
-    ~TcpStream();
-    TcpStream(const TcpStream &) = delete;
-    TcpStream &operator=(const TcpStream &) = delete;
 
-    /// Takes ownership of the socket. What is posted before waits for it. Throws bad_alloc; then it owns nothing.
-    void open(int socket);
+    /// What is posted before waits for the socket. Throws bad_alloc.
+    void open(OpenFile socket);
     /// There will be no socket: the peer has left.
     void give_up() { lose(0); }
 
@@ -40,11 +38,11 @@ class TcpStream {
     /// destroyed.
     void shut_down() noexcept;
 
-    int socket() const { return socket_; }
+    int socket() const { return socket_.get(); }
     /// The poll events to wait for: set if write() last found the socket full, or read() found it empty. None while
     /// those two have something to try.
     short waits_for() const;
-    bool has_to_try() const { return socket_ >= 0 && ((writes() && !full_) || (reads() && !empty_)); }
+    bool has_to_try() const { return socket_.is_open() && ((writes() && !full_) || (reads() && !empty_)); }
     /// Takes the events that poll() found.
     void found(short events);
 
@@ -77,7 +75,7 @@ class TcpStream {
     [[noreturn]] void throw_changed(const char *what) const;
     void lose(int error);
 
-    int socket_ = -1; // not open yet
+    OpenFile socket_; // not open yet
     const uint32_t peer_;
     const bool checksums_;
     const bool drops_;

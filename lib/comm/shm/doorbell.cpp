@@ -30,46 +30,34 @@ OwnDoorbell::OwnDoorbell() {
         throw Failure(MDIST_ERR_RESOURCE, text("cannot make a pipe that wakes this worker: ", strerror(error)))
             .native(error);
     }
-    read_ = ends[0];
-    write_ = ends[1];
-}
-
-OwnDoorbell::~OwnDoorbell() {
-    close(read_);
-    close(write_);
+    read_ = OpenFile(ends[0]);
+    write_ = OpenFile(ends[1]);
 }
 
 void OwnDoorbell::ring() const noexcept {
-    ring_pipe(write_);
+    ring_pipe(write_.get());
 }
 
 void OwnDoorbell::silence() const noexcept {
     char bytes[256];
     for (;;) {
-        const ssize_t got = ::read(read_, bytes, sizeof bytes);
+        const ssize_t got = ::read(read_.get(), bytes, sizeof bytes);
         if (got < 0 && errno == EINTR) continue;
         if (got < static_cast<ssize_t>(sizeof bytes)) return;
     }
 }
 
-MateDoorbell::MateDoorbell(const MateSegment &segment, int number) {
-    // Open it for reading as well, though nobody reads here: writing to a pipe whose last reader has ended raises a
-    // signal.
-    file_ = segment.open_of_owner(number, O_RDWR);
+// Opens it for reading as well, though nobody reads here: writing to a pipe whose last reader has ended raises a
+// signal.
+MateDoorbell::MateDoorbell(const MateSegment &segment, int number) : file_(segment.open_of_owner(number, O_RDWR)) {
     struct stat status = {};
-    if (file_ >= 0 && fstat(file_, &status) == 0 && S_ISFIFO(status.st_mode)) return;
-    const int error = errno;
-    if (file_ >= 0) close(file_);
+    if (file_.is_open() && fstat(file_.get(), &status) == 0 && S_ISFIFO(status.st_mode)) return;
     throw Failure(MDIST_ERR_UNSUPPORTED, text("it cannot be woken: descriptor ", number,
-                                              " of its process: ", file_ < 0 ? strerror(error) : "not a pipe"));
-}
-
-MateDoorbell::~MateDoorbell() {
-    close(file_);
+                                              " of its process: ", file_.is_open() ? "not a pipe" : strerror(errno)));
 }
 
 void MateDoorbell::ring() const noexcept {
-    ring_pipe(file_);
+    ring_pipe(file_.get());
 }
 
 } // namespace mdist

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "comm/shm/segment.h"
+#include "util/open_file.h"
 
 namespace mdist {
 
@@ -12,20 +13,16 @@ class OwnDoorbell {
   public:
     /// Throws RESOURCE.
     OwnDoorbell();
-    ~OwnDoorbell();
-    OwnDoorbell(const OwnDoorbell &) = delete;
-    OwnDoorbell &operator=(const OwnDoorbell &) = delete;
 
     /// Readable once it has been rung.
-    int descriptor() const { return read_; }
+    int descriptor() const { return read_.get(); }
     /// The number by which mates open it.
-    int number() const { return write_; }
+    int number() const { return write_.get(); }
     void ring() const noexcept;
     void silence() const noexcept;
 
   private:
-    int read_ = -1;
-    int write_ = -1;
+    OpenFile read_, write_;
 };
 
 class MateDoorbell {
@@ -33,14 +30,10 @@ class MateDoorbell {
     /// `number` is OwnDoorbell::number() in the process that owns the segment. Throws UNSUPPORTED, with the reason, if
     /// it cannot be opened.
     MateDoorbell(const MateSegment &segment, int number);
-    ~MateDoorbell();
-    MateDoorbell(const MateDoorbell &) = delete;
-    MateDoorbell &operator=(const MateDoorbell &) = delete;
-
     void ring() const noexcept;
 
   private:
-    int file_ = -1;
+    OpenFile file_;
 };
 
 } // namespace mdist

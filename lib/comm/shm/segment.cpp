@@ -90,35 +90,26 @@ OwnSegment::OwnSegment(std::size_t bytes) {
     const std::string cookie = make_cookie();
     const std::size_t length = kHead + round_up(bytes, kHead);
     if (!within_file_limit(length)) throw(errno = EFBIG, no_segment(bytes, "ulimit -f"));
-    fd_ = memfd_create("mdist", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd_ < 0) throw no_segment(bytes, "memfd_create");
-    const char *step = nullptr;
-    if (ftruncate(fd_, static_cast<off_t>(length)) != 0)
-        step = "ftruncate";
-    else if (fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-        step = "sealing"; // without the seals, a mate that reads could get SIGBUS
-    else if ((map_ = map_shared(fd_, length, PROT_READ | PROT_WRITE)) == nullptr)
-        step = "mmap";
-    if (step != nullptr) {
-        const Failure failure = no_segment(bytes, step);
-        close(fd_);
-        throw failure;
-    }
+    file_ = OpenFile(memfd_create("mdist", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!file_.is_open()) throw no_segment(bytes, "memfd_create");
+    if (ftruncate(fd(), static_cast<off_t>(length)) != 0) throw no_segment(bytes, "ftruncate");
+    if (fcntl(fd(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        throw no_segment(bytes, "sealing"); // without the seals, a mate that reads could get SIGBUS
+    map_ = map_shared(fd(), length, PROT_READ | PROT_WRITE);
+    if (map_ == nullptr) throw no_segment(bytes, "mmap");
     length_ = length;
-    if (const int error = back_pages(fd_, map_, 0, kHead); error != 0) {
+    if (const int error = back_pages(fd(), map_, 0, kHead); error != 0) {
         munmap(map_, length_);
-        close(fd_);
         throw(errno = error, no_segment(bytes, "its first page"));
     }
     Head *const head = reinterpret_cast<Head *>(map_);
     std::memcpy(head->magic, kSegmentMagic, sizeof kSegmentMagic);
     std::memcpy(head->cookie, cookie.c_str(), sizeof head->cookie);
-    offer_ = text("shm1 ", getpid(), " ", fd_, " ", length_, " ", cookie);
+    offer_ = text("shm1 ", getpid(), " ", fd(), " ", length_, " ", cookie);
 }
 
 OwnSegment::~OwnSegment() {
     munmap(map_, length_);
-    close(fd_);
 }
 
 char *OwnSegment::data() const {
@@ -134,7 +125,7 @@ std::size_t OwnSegment::file_offset(std::size_t offset) const {
 }
 
 int OwnSegment::back(std::size_t offset, std::size_t bytes) const noexcept {
-    return back_pages(fd_, map_, file_offset(offset), bytes);
+    return back_pages(fd(), map_, file_offset(offset), bytes);
 }
 
 void OwnSegment::require(std::size_t offset, std::size_t bytes, const char *purpose) const {
@@ -155,7 +146,6 @@ MateSegment::MateSegment(const std::string &offer) {
         open(fd, cookie);
     } catch (...) {
         if (map_ != nullptr) munmap(const_cast<char *>(map_), length_);
-        if (pidfd_ >= 0) close(pidfd_);
         throw;
     }
 }
@@ -168,9 +158,10 @@ int MateSegment::open_of_owner(int fd, int flags) const noexcept {
 
 void MateSegment::open(int fd, const std::string &cookie) {
     // Open the pidfd first, so that all later checks apply to this very process.
-    pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)); // CLOEXEC; none on kernels before 5.3
+    process_ = OpenFile(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0))); // CLOEXEC
     const std::string path = text("/proc/", pid_, "/fd/", fd);
-    const int file = open_of_owner(fd, O_RDONLY);
+    const OpenFile opened(open_of_owner(fd, O_RDONLY));
+    const int file = opened.get();
     if (file < 0) throw no_mate(text("its shared memory cannot be opened: ", path, ": ", strerror(errno)));
     struct stat status = {};
     const int seals = fcntl(file, F_GET_SEALS);
@@ -178,7 +169,6 @@ void MateSegment::open(int fd, const std::string &cookie) {
                        (seals & F_SEAL_SHRINK) != 0;
     if (sound) map_ = map_shared(file, length_, PROT_READ);
     const int error = errno;
-    close(file);
     if (!sound) throw no_mate(text(path, " is not the shared memory that it offered"));
     if (map_ == nullptr)
         throw no_mate(text("its shared memory of ", length_, " bytes cannot be mapped: ", strerror(error)));
@@ -191,7 +181,6 @@ void MateSegment::open(int fd, const std::string &cookie) {
 
 MateSegment::~MateSegment() {
     munmap(const_cast<char *>(map_), length_);
-    if (pidfd_ >= 0) close(pidfd_);
 }
 
 const char *MateSegment::data() const {
@@ -203,8 +192,8 @@ std::size_t MateSegment::bytes() const {
 }
 
 bool MateSegment::owner_gone() const noexcept {
-    pollfd ended = {pidfd_, POLLIN, 0};
-    return pidfd_ >= 0 && poll(&ended, 1, 0) == 1;
+    pollfd ended = {process_.get(), POLLIN, 0};
+    return process_.is_open() && poll(&ended, 1, 0) == 1;
 }
 
 } // namespace mdist

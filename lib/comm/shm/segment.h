@@ -7,6 +7,8 @@
 // disappears with its last user. Any thread.
 #pragma once
 
+#include "util/open_file.h"
+
 #include <cstddef>
 #include <string>
 
@@ -23,7 +25,7 @@ class OwnSegment {
     /// Aligned to pages.
     char *data() const;
     std::size_t bytes() const;
-    int fd() const { return fd_; }
+    int fd() const { return file_.get(); }
     /// The position in the file fd() of a byte of data().
     std::size_t file_offset(std::size_t offset) const;
     /// Gives memory to these bytes, and keeps their content. Returns 0 or an errno. Nobody, mates included, may read or
@@ -35,7 +37,7 @@ class OwnSegment {
     std::string offer() const { return offer_; }
 
   private:
-    int fd_ = -1;
+    OpenFile file_;
     char *map_ = nullptr;
     std::size_t length_ = 0;
     std::string offer_;
@@ -61,7 +63,7 @@ class MateSegment {
     void open(int fd, const std::string &cookie);
 
     int pid_ = 0;
-    int pidfd_ = -1;
+    OpenFile process_; // none on kernels before 5.3
     const char *map_ = nullptr;
     std::size_t length_ = 0;
 };
