@@ -76,6 +76,18 @@ uint64_t least_to_shard(const InputLayout &layout) {
     return layout.spans.are_even() ? layout.workers() : layout.spans[layout.workers() - 1].first + 1;
 }
 
+std::shared_ptr<const Dataset> over_others(const Source &at, FunctionRef<Source(const Source &)> made) {
+    Sources sources = at->sources();
+    bool changed = false;
+    for (Source &source : sources) {
+        Source other = made(source);
+        if (other == nullptr) return nullptr;
+        changed |= other != source;
+        source = std::move(other);
+    }
+    return changed ? at->with_sources(sources) : at;
+}
+
 Sharing share(const std::shared_ptr<const Dataset> &source, const InputLayout &layout, int32_t policy) {
     switch (policy) {
         case MDIST_SHARD_OFF:

@@ -4,6 +4,7 @@
 
 #include "data/distribute/dealing.h"
 #include "util/failure.h"
+#include "util/function_ref.h"
 
 #include <memory>
 #include <optional>
@@ -41,6 +42,12 @@ uint64_t least_to_shard(const InputLayout &layout);
 
 /// Says that `reader` reads fewer files than there must be for all workers.
 Failure too_few_files(const std::string &reader, uint64_t files, const InputLayout &layout);
+
+/// Returns `at` over what `made` makes of its sources; nullptr if it makes nothing of one. If it leaves all as they
+/// are, that is `at` itself.
+std::shared_ptr<const Dataset> over_others(
+    const std::shared_ptr<const Dataset> &at,
+    FunctionRef<std::shared_ptr<const Dataset>(const std::shared_ptr<const Dataset> &)> made);
 
 /// Gives every reader of `source` only this worker's file names. Shuffles of the names move behind the shard, so that
 /// all workers agree who reads what, whatever their seeds. If any branch has no reader, the result's `dataset` is null

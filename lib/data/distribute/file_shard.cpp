@@ -38,19 +38,11 @@ class FileSharding {
     Source made_of(const Source &at) {
         const Traits traits = at->traits();
         if (traits.role == Traits::Role::kReader) return read_by(at, traits.text);
-        Sources sources = at->sources();
-        if (sources.empty()) {
+        if (at->sources().empty()) {
             why_not_ = text(traits.text, " reads no files");
             return nullptr;
         }
-        bool changed = false;
-        for (Source &source : sources) {
-            const Source other = sharded(source);
-            if (other == nullptr) return nullptr;
-            changed |= other != source;
-            source = other;
-        }
-        return changed ? at->with_sources(sources) : at;
+        return over_others(at, [this](const Source &source) { return sharded(source); });
     }
 
     Source read_by(const Source &reader, const std::string &called) {
@@ -76,17 +68,10 @@ class FileSharding {
     Source in_order(const Source &at, Sources &shuffles) {
         const auto known = in_order_.find(at.get());
         if (known != in_order_.end()) return known->second;
-        Sources sources = at->sources();
-        bool changed = false;
-        for (Source &source : sources) {
-            const Source other = in_order(source, shuffles);
-            changed |= other != source;
-            source = other;
-        }
-        Source made = changed ? at->with_sources(sources) : at;
+        Source made = over_others(at, [&](const Source &source) { return in_order(source, shuffles); });
         if (at->traits().role == Traits::Role::kShuffle) {
             shuffles.push_back(at);
-            made = sources[0];
+            made = made->sources()[0];
         }
         return in_order_[at.get()] = made;
     }

@@ -19,15 +19,8 @@ class HintReplacing {
     Source replaced(const Source &at) {
         const auto known = replaced_.find(at.get());
         if (known != replaced_.end()) return known->second;
-        Sources sources = at->sources();
-        bool changed = false;
-        for (Source &source : sources) {
-            const Source other = replaced(source);
-            changed |= other != source;
-            source = other;
-        }
-        Source made = changed ? at->with_sources(sources) : at;
-        if (at->traits().role == Traits::Role::kShardHint) made = shard(sources[0]);
+        Source made = over_others(at, [this](const Source &source) { return replaced(source); });
+        if (at->traits().role == Traits::Role::kShardHint) made = shard(made->sources()[0]);
         return replaced_[at.get()] = made;
     }
 
