@@ -6,6 +6,7 @@
 #include "comm/workers/workers.h"
 #include "device/gpu/gpu.h"
 #include "strategy/job/call_functions.h"
+#include "strategy/job/consensus.h"
 #include "strategy/variables/variable.h"
 #include "util/log.h"
 #include "util/payload.h"
@@ -70,22 +71,10 @@ struct Offer {
     }
 };
 
-/// The first line in which two texts differ, from each.
-std::string difference(std::string_view theirs, std::string_view own) {
-    const auto take_line = [](std::string_view &text) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
-        return line.empty() ? std::string("nothing more") : std::string(line);
-    };
-    for (;;) {
-        const std::string a = take_line(theirs), b = take_line(own);
-        if (a != b || (theirs.empty() && own.empty())) return text("the job has ", a, ", this worker has ", b);
-    }
-}
-
 Failure turned_away(const Offer &job, const Offer &own) {
-    return Failure(MDIST_ERR_MISMATCH, text("this newcomer has not created what the job has: ",
-                                            difference(job.state, own.state), ". The job goes on without it"))
+    const auto [theirs, here] = first_difference(job.state, own.state);
+    return Failure(MDIST_ERR_MISMATCH, text("this newcomer has not created what the job has: the job has ", theirs,
+                                            ", this worker has ", here, ". The job goes on without it"))
         .reason("different_program");
 }
 

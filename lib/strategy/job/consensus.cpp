@@ -66,7 +66,8 @@ Outcome attempt(const std::string &subject, const std::function<std::string()> &
     return out;
 }
 
-/// Returns the first line in which two texts differ, from each text.
+} // namespace
+
 std::pair<std::string, std::string> first_difference(std::string_view a, std::string_view b) {
     const auto take_line = [](std::string_view &text) {
         const std::string_view line = text.substr(0, text.find('\n'));
@@ -78,8 +79,6 @@ std::pair<std::string, std::string> first_difference(std::string_view a, std::st
         if (line_a != line_b || (a.empty() && b.empty())) return {line_a, line_b};
     }
 }
-
-} // namespace
 
 void require_same_texts(const Workers &workers, const std::vector<std::string> &texts, const char *rule) {
     for (uint32_t worker = 1; worker < texts.size(); ++worker) {

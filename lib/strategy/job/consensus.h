@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mdist {
@@ -39,5 +41,7 @@ class Consensus {
 /// Throws MISMATCH on all workers unless their texts are equal. The error names the first line in which two workers
 /// differ. `rule` is the sentence that tells all workers to do the same.
 void require_same_texts(const Workers &workers, const std::vector<std::string> &texts, const char *rule);
+/// The first line in which two texts differ, from each.
+std::pair<std::string, std::string> first_difference(std::string_view a, std::string_view b);
 
 } // namespace mdist
