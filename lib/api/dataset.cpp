@@ -85,11 +85,9 @@ mdist_status_t mdist_dataset_map(const mdist_dataset_t *source, mdist_map_fn map
         const mdist_map_options_t known = read_options(options, "mdist_map_options_t");
         if ((known.flags & ~uint32_t{MDIST_MAP_UNORDERED}) != 0)
             throw invalid(text("flags is ", known.flags, "; it must be 0 or MDIST_MAP_UNORDERED (1)"));
-        if (known.parallel_calls == 0)
-            return make_map(std::move(from), map, user_data, kept.share(), outputs, output_count);
-        watch_forks(); // its iterators have threads
-        return make_parallel_map(std::move(from), map, user_data, kept.share(), outputs, output_count,
-                                 known.parallel_calls, (known.flags & MDIST_MAP_UNORDERED) == 0);
+        if (known.parallel_calls != 0) watch_forks(); // its iterators have threads
+        return make_map(std::move(from), map, user_data, kept.share(), outputs, output_count, known.parallel_calls,
+                        (known.flags & MDIST_MAP_UNORDERED) == 0);
     });
 }
 

@@ -23,9 +23,11 @@ std::shared_ptr<Dataset> make_shuffle(Source source, uint64_t buffer_size, uint6
 std::shared_ptr<Dataset> make_repeat(Source source, uint64_t count);
 
 /// `map` gets `user_data`, which stays valid as long as `owner` is held. The result and all that is made from it hold
-/// it. If `owner` is null, `user_data` must stay valid as long as they live.
+/// it. If `owner` is null, `user_data` must stay valid as long as they live. With `parallel_calls`, so many threads
+/// call it, and elements come as the source's, or else in the order in which the calls end.
 std::shared_ptr<Dataset> make_map(Source source, mdist_map_fn map, void *user_data, std::shared_ptr<void> owner,
-                                  const mdist_tensor_t *outputs, std::size_t output_count);
+                                  const mdist_tensor_t *outputs, std::size_t output_count, uint32_t parallel_calls = 0,
+                                  bool ordered = true);
 
 std::shared_ptr<Dataset> make_batch(Source source, uint64_t batch_size, bool drop_remainder);
 
@@ -44,9 +46,6 @@ std::shared_ptr<Dataset> make_padded_batch(const Source &source, uint64_t batch_
                                            const mdist_tensor_t *paddings, std::size_t padding_count);
 std::shared_ptr<Dataset> make_unbatch(const Source &source);
 std::shared_ptr<Dataset> make_rebatch(const Source &source, std::vector<uint64_t> batch_sizes, bool drop_remainder);
-std::shared_ptr<Dataset> make_parallel_map(Source source, mdist_map_fn map, void *user_data,
-                                           std::shared_ptr<void> owner, const mdist_tensor_t *outputs,
-                                           std::size_t output_count, uint32_t parallel_calls, bool ordered);
 
 /// `paths` has one path for each component; together they form a tree.
 std::shared_ptr<Dataset> make_named(Source source, std::vector<std::string> paths);

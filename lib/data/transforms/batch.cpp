@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // batch: joins consecutive elements along a new first dimension.
-#include "data/transforms.h"
+#include "data/transforms/batches.h"
 #include "data/transforms/joiner.h"
-#include "data/transforms/replay_batches.h"
 #include "util/failure.h"
 #include "util/sizes.h"
 #include "util/text.h"
@@ -24,32 +23,19 @@ std::vector<Spec> batched(std::vector<Spec> spec, uint64_t batch_size, bool drop
     return spec;
 }
 
-class Batch final : public Transform {
+class Batch final : public Batches {
   public:
-    Batch(Source source, uint64_t batch_size, bool drop_remainder)
-        : Transform(source, batched(source->spec(), batch_size, drop_remainder)),
-          batch_size_(batch_size),
-          drop_remainder_(drop_remainder) {}
+    Batch(const Source &source, uint64_t batch_size, bool drop_remainder)
+        : Batches(source, batched(source->spec(), batch_size, drop_remainder), batch_size, drop_remainder) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Batch>(sources[0], batch_size_, drop_remainder_);
+        return std::make_shared<Batch>(sources[0], batch_size(), drop_remainder());
     }
     Traits traits() const override {
-        return {.text = text("batch(", batch_size_, drop_remainder_ ? ", whole ones" : "", ")"),
-                .batch_size = batch_size_};
+        return {.text = text("batch(", batch_size(), drop_remainder() ? ", whole ones" : "", ")"),
+                .batch_size = batch_size()};
     }
-    std::optional<uint64_t> size() const override {
-        const std::optional<uint64_t> all = source().size();
-        if (!all) return all;
-        return *all / batch_size_ + (*all % batch_size_ != 0 && !drop_remainder_ ? 1 : 0);
-    }
-    uint64_t batch_size() const { return batch_size_; }
-    bool drop_remainder() const { return drop_remainder_; }
-
-  private:
-    uint64_t batch_size_;
-    bool drop_remainder_;
 };
 
 /// A batch of records of one size, as uint8 [rows, length]. Whoever reads a record may write it into the next row.
@@ -108,9 +94,7 @@ class BatchStream final : public Stream {
         out = joiner_.join();
         return true;
     }
-    uint64_t leap(uint64_t count, Element &scratch) override {
-        return replay_batches(*upstream_, count, dataset_->batch_size(), dataset_->drop_remainder(), scratch);
-    }
+    uint64_t leap(uint64_t count, Element &scratch) override { return dataset_->replay(*upstream_, count, scratch); }
     /// Lets the records of files be read straight into their rows. The size of the rows is that of the last batch, or
     /// of the first record. Since memory for all rows is allocated before their records have come, a large batch is
     /// read so only after a complete batch of rows of the same size.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // padded_batch: pads elements at the end of their dimensions, and joins consecutive ones along a new first dimension.
-#include "data/transforms.h"
-#include "data/transforms/replay_batches.h"
+#include "data/transforms/batches.h"
 #include "device/transfer/transfer.h"
 #include "util/dtype.h"
 #include "util/failure.h"
@@ -66,35 +65,25 @@ std::vector<Spec> padded(std::vector<Spec> spec, const std::vector<Padding> &pad
     return spec;
 }
 
-class PaddedBatch final : public Transform {
+class PaddedBatch final : public Batches {
   public:
     PaddedBatch(const Source &source, uint64_t batch_size, bool drop_remainder, std::vector<Padding> paddings)
-        : Transform(source, padded(source->spec(), paddings, drop_remainder ? batch_size : Spec::kUnknown)),
-          batch_size_(batch_size),
-          drop_remainder_(drop_remainder),
+        : Batches(source, padded(source->spec(), paddings, drop_remainder ? batch_size : Spec::kUnknown), batch_size,
+                  drop_remainder),
           paddings_(std::move(paddings)) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<PaddedBatch>(sources[0], batch_size_, drop_remainder_, paddings_);
+        return std::make_shared<PaddedBatch>(sources[0], batch_size(), drop_remainder(), paddings_);
     }
     Traits traits() const override {
-        return {
-            .text = text("padded_batch(", batch_size_, drop_remainder_ ? ", whole ones: " : ": ", text_of(spec()), ")"),
-            .batch_size = batch_size_};
+        return {.text = text("padded_batch(", batch_size(), drop_remainder() ? ", whole ones: " : ": ", text_of(spec()),
+                             ")"),
+                .batch_size = batch_size()};
     }
-    std::optional<uint64_t> size() const override {
-        const std::optional<uint64_t> all = source().size();
-        if (!all) return all;
-        return *all / batch_size_ + (*all % batch_size_ != 0 && !drop_remainder_ ? 1 : 0);
-    }
-    uint64_t batch_size() const { return batch_size_; }
-    bool drop_remainder() const { return drop_remainder_; }
     const Padding &padding(std::size_t component) const { return paddings_[component]; }
 
   private:
-    uint64_t batch_size_;
-    bool drop_remainder_;
     std::vector<Padding> paddings_;
 };
 
@@ -175,9 +164,7 @@ class PaddedBatchStream final : public Stream {
         return row;
     }
 
-    uint64_t leap(uint64_t count, Element &scratch) override {
-        return replay_batches(*upstream_, count, dataset_->batch_size(), dataset_->drop_remainder(), scratch);
-    }
+    uint64_t leap(uint64_t count, Element &scratch) override { return dataset_->replay(*upstream_, count, scratch); }
     void rewind() override { upstream_->restart(); }
 
     std::shared_ptr<const PaddedBatch> dataset_;
