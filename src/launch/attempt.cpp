@@ -24,13 +24,13 @@ constexpr Clock::duration kOneRequest = std::chrono::seconds(1);
 /// Between two looks at who is out of an elastic job.
 constexpr Clock::duration kLook = std::chrono::milliseconds(200);
 
+} // namespace
+
 std::string seconds_text(double count) {
     char text[32];
     std::snprintf(text, sizeof text, "%g s", count);
     return text;
 }
-
-} // namespace
 
 int Outcome::exit_code() const {
     if (cause == Cause::kTimeout) return kTimedOut;
@@ -49,7 +49,8 @@ Attempt::Attempt(const LaunchOptions &options, Console &console, Signals &signal
       ending_(options.grace_s),
       first_gone_(std::move(first_gone)),
       verdict_(seconds(std::min(options.grace_s, kEvidence_s))),
-      replacing_(std::move(replacing)) {}
+      replacing_(std::move(replacing)),
+      wanted_(replacing_ ? replacing_->most : 0) {}
 
 Attempt::~Attempt() {
     for (const auto &worker : workers_)
@@ -64,7 +65,6 @@ Attempt::~Attempt() {
 
 void Attempt::start(std::vector<WorkerStart> starts) {
     for (WorkerStart &start : starts) {
-        places_.push_back(start.place);
         workers_.push_back(std::make_unique<Worker>(std::move(start), signals_.original_mask()));
         deaths_.watch(workers_.back()->pid());
     }
@@ -102,115 +102,6 @@ void Attempt::handle(int signal, Time now) {
 
 void Attempt::take_signals() {
     for (const int signal : signals_.take()) handle(signal, Clock::now());
-}
-
-/// The others go on without it. If it was killed, a new one takes its place, unless the job is about to end.
-void Attempt::note_end_in_elastic(Worker &worker) {
-    replacing_->worker_ended(worker.id());
-    if (worker.ended_well()) return;
-    if (dismissed_.count(&worker) != 0)
-        return console_.notice("rank " + std::to_string(worker.place().rank) + " has left the job (--resize)");
-    if (first_failed_ == nullptr) first_failed_ = &worker;
-    note_left_behind(Clock::now()); // perhaps it has ended because of that
-    const auto left = left_behind_.find(&worker);
-    const bool was_left = left != left_behind_.end();
-    const bool ends = asked_ != 0 || outcome_.cause != Cause::kWorkers || any_ended_well() ||
-                      (was_left ? !left->second.job_goes_on : worker.told() != 0);
-    const std::string sentence = "rank " + std::to_string(worker.place().rank) + " has ended (" + worker.how() + ")";
-    if ((worker.was_killed() || was_left) && !ends)
-        killed_.push_back({worker.place(), sentence});
-    else
-        console_.notice(sentence);
-}
-
-bool Attempt::any_ended_well() const {
-    return std::any_of(workers_.begin(), workers_.end(),
-                       [](const auto &worker) { return worker->ended() && worker->ended_well(); });
-}
-
-/// Learns which workers the elastic job is without. Once a worker has ended well, the job is done, and the others may
-/// take as long as they like.
-void Attempt::note_left_behind(Time now) {
-    while (const std::optional<LeftBehind> left = replacing_->left_behind()) {
-        const auto found =
-            std::find_if(workers_.begin(), workers_.end(), [&](const auto &one) { return one->id() == left->id; });
-        if (found == workers_.end() || any_ended_well()) continue;
-        Worker &worker = **found;
-        left_behind_.emplace(&worker, Leftover{Ending(options_.grace_s), left->job_goes_on})
-            .first->second.ending.let_end(now);
-        if (worker.ended()) continue;
-        console_.notice("rank " + std::to_string(worker.place().rank) + " (pid " + std::to_string(worker.pid()) +
-                        ") does not answer; the job " + (left->job_goes_on ? "goes on without it" : "has failed") +
-                        ". It has " + seconds_text(options_.grace_s) + " to end");
-    }
-}
-
-/// Ends those that do not end by themselves.
-void Attempt::end_left_behind(Time now) {
-    if (!replacing_) return;
-    note_left_behind(now);
-    for (auto &[worker, leftover] : left_behind_)
-        if (const int signal = worker->ended() ? 0 : leftover.ending.due(now)) worker->send(signal);
-}
-
-void Attempt::replace_killed() {
-    for (const Killed &killed : std::exchange(killed_, {})) {
-        std::string outcome;
-        try {
-            if (!all_ended()) {
-                start_worker(killed.place);
-                outcome = "; a new worker takes its place";
-            }
-        } catch (const std::system_error &problem) { // of this machine; the job goes on
-            outcome = std::string("; no worker takes its place: ") + problem.what();
-        }
-        console_.notice(killed.sentence + outcome);
-    }
-}
-
-void Attempt::start_worker(const Place &place) {
-    workers_.push_back(
-        std::make_unique<Worker>(replacing_->start_again(place, ++replacements_), signals_.original_mask()));
-    deaths_.watch(workers_.back()->pid());
-}
-
-/// The workers that run and were not asked to leave, in the order of their starts.
-std::vector<Worker *> Attempt::staying() const {
-    std::vector<Worker *> found;
-    for (const auto &worker : workers_)
-        if (!worker->ended() && dismissed_.count(worker.get()) == 0) found.push_back(worker.get());
-    return found;
-}
-
-/// Starts workers in free places, or asks the newest to leave. Returns the answer for who asked for it.
-std::string Attempt::resize(uint32_t wanted) {
-    const auto most = static_cast<uint32_t>(places_.size());
-    if (wanted < replacing_->least || wanted > most)
-        return "the job has from " + std::to_string(replacing_->least) + " to " + std::to_string(most) +
-               " workers (-n MIN:MAX), so it cannot have " + std::to_string(wanted);
-    if (asked_ != 0 || clearing_ || any_ended_well()) return "the job is about to end";
-    std::vector<Worker *> stay = staying();
-    const std::size_t before = stay.size();
-    for (; stay.size() > wanted; stay.pop_back()) {
-        dismissed_.insert(stay.back());
-        replacing_->dismiss(stay.back()->id());
-    }
-    const auto is_free = [&](const Place &place) {
-        return std::none_of(stay.begin(), stay.end(), [&](Worker *one) { return one->place().rank == place.rank; });
-    };
-    for (std::size_t at = 0; at < places_.size() && stay.size() < wanted; ++at) {
-        if (!is_free(places_[at])) continue;
-        try {
-            start_worker(places_[at]);
-        } catch (const std::system_error &problem) {
-            return "rank " + std::to_string(places_[at].rank) + " cannot be started: " + problem.what() +
-                   ". The job has " + std::to_string(stay.size()) + " workers now";
-        }
-        stay.push_back(workers_.back().get());
-    }
-    const std::string numbers = std::to_string(wanted) + " workers instead of " + std::to_string(before);
-    console_.notice("--resize: " + numbers);
-    return kGranted + numbers;
 }
 
 /// An elastic job has ended well if one of its workers has: the others were replaced, or not needed.
@@ -362,7 +253,7 @@ Outcome Attempt::run() {
         wait_and_move();
         take_signals();
         reap();
-        replace_killed();
+        fill();
     } while (!finished());
     drain();
     conclude();

@@ -6,6 +6,7 @@
 #include "launch/control.h"
 #include "launch/deaths.h"
 #include "launch/ending.h"
+#include "launch/hosts.h"
 #include "launch/signals.h"
 #include "launch/store.h"
 #include "launch/variables.h"
@@ -27,6 +28,9 @@ enum class Cause { kWorkers, kSignal, kTimeout };
 
 constexpr int kTimedOut = 124; // as timeout(1)
 
+/// "15 s"
+std::string seconds_text(double count);
+
 struct Outcome {
     Cause cause = Cause::kWorkers;
     int signal = 0;                        // set for kSignal
@@ -38,14 +42,17 @@ struct Outcome {
 
 class Attempt {
   public:
-    /// What an elastic job needs while it runs. Workers that are killed are replaced.
+    /// What an elastic job needs while it runs. Workers that are lost are replaced.
     struct Replacing {
         std::function<void(uint64_t id)> worker_ended;
         std::function<WorkerStart(const Place &place, uint32_t number)> start_again;
         std::function<void(uint64_t id)> dismiss;
         std::function<std::optional<LeftBehind>()> left_behind;
-        uint32_t least;   // workers
-        Control *control; // NULL: nobody can ask for another number of workers
+        Hosts *hosts;
+        uint32_t least;      // workers
+        uint32_t most;       // that this launcher may start
+        uint32_t first_rank; // of those
+        Control *control;    // NULL: nobody can ask for another number of workers
     };
 
     /// `deadline`: the job's; none if empty.
@@ -63,8 +70,8 @@ class Attempt {
     const std::vector<std::unique_ptr<Worker>> &workers() const { return workers_; }
 
   private:
-    /// A worker that was killed: its place, and what to say of it.
-    struct Killed {
+    /// A worker that was lost: its place, and what to say of it.
+    struct Lost {
         Place place;
         std::string sentence;
     };
@@ -74,14 +81,6 @@ class Attempt {
     void reap();
     bool reap_one(pid_t pid);
     void note_end(Worker &worker);
-    void note_end_in_elastic(Worker &worker);
-    bool any_ended_well() const;
-    void note_left_behind(Time now);
-    void end_left_behind(Time now);
-    void replace_killed();
-    void start_worker(const Place &place);
-    std::string resize(uint32_t wanted);
-    std::vector<Worker *> staying() const;
     void conclude();
     void tell_failure(Time now);
     void keep_time();
@@ -90,6 +89,21 @@ class Attempt {
     bool finished();
     void drain();
     int poll_timeout_ms() const;
+
+    // Of an elastic job (crew.cpp).
+    void note_end_in_elastic(Worker &worker);
+    bool any_ended_well() const;
+    bool is_about_to_end() const;
+    void note_left_behind(Time now);
+    void end_left_behind(Time now);
+    void fill();
+    std::string replace(const Lost &lost);
+    std::optional<std::string> start_more();
+    std::optional<Place> free_place(uint32_t rank, const std::string &host) const;
+    void start_worker(const Place &place);
+    std::string resize(uint32_t wanted);
+    std::vector<Worker *> staying() const;
+    uint32_t free_rank() const;
 
     const LaunchOptions &options_;
     Console &console_;
@@ -101,8 +115,8 @@ class Attempt {
     std::function<uint32_t()> first_gone_;
     Verdict verdict_;
     std::optional<Replacing> replacing_; // of an elastic job
-    std::vector<Place> places_;          // of all that it may have
-    std::vector<Killed> killed_;         // to be replaced
+    uint32_t wanted_ = 0;                // so many workers should run
+    std::vector<Lost> lost_;             // to be replaced
     std::set<const Worker *> dismissed_; // were asked to leave
     /// A worker that its elastic job is without.
     struct Leftover {

@@ -7,10 +7,10 @@
 
 #include <mdist/mdist.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include <unistd.h>
 
@@ -48,12 +48,22 @@ std::string job_name(const LaunchOptions &options) {
 /// The address at which workers find this machine. A dry run asks no resolver, since names may be unknown where it
 /// runs.
 std::string store_host(const LaunchOptions &options, const Placement &placement) {
-    const bool remote =
-        std::any_of(placement.places.begin(), placement.places.end(), [](const Place &place) { return place.remote; });
-    if (!options.dry_run || !remote) return own_address_for(placement);
+    if (!options.dry_run || placement.other_host().empty()) return own_address_for(placement);
     char own[256] = "";
     gethostname(own, sizeof own - 1);
     return own;
+}
+
+/// All workers of an elastic job and its store must agree on these, and other hosts do not get this environment.
+Variables elastic_variables() {
+    Variables all;
+    for (const auto &[name, key] :
+         {std::pair("MDIST_ELASTIC_REPLICAS", "elastic.replicas"), std::pair("MDIST_ELASTIC_COPIES", "elastic.copies"),
+          std::pair("MDIST_ELASTIC_WAIT", "elastic.wait"),
+          std::pair("MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT", "elastic.max_losses_per_commit"),
+          std::pair("MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT", "communication.heartbeat_timeout")})
+        if (std::string value = configured(key); !value.empty()) all.emplace_back(name, std::move(value));
+    return all;
 }
 
 void check_store(const LaunchOptions &options) {
@@ -77,6 +87,7 @@ Job::Job(const LaunchOptions &options, const Placement &placement, uint32_t usab
     check_store(options);
     session_.job = job_name(options);
     session_.store = options.store.empty() ? store_host(options, placement) + ":0" : options.store;
+    if (is_elastic()) session_.elastic = elastic_variables();
     if (options.no_secret) return;
     session_.secret_file = options.secret_file.empty() ? variable("MDIST_SECRET_FILE") : options.secret_file;
     // Launchers on several nodes cannot make one secret together.
@@ -97,8 +108,7 @@ void Job::open() {
     if (own_secret_) own_secret_->make(session_.secret);
     if (!options_.log_dir.empty()) std::filesystem::create_directories(options_.log_dir);
     if (options_.node_rank != 0) return;
-    store_.emplace(
-        JobStoreOptions{session_.store, placement_.size, placement_.least, session_.job, session_.secret});
+    store_.emplace(JobStoreOptions{session_.store, placement_.size, placement_.least, session_.job, session_.secret});
     session_.store = store_->address();
 }
 

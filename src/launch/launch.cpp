@@ -62,8 +62,8 @@ Clock::duration pause_before(uint32_t restart) {
 }
 
 /// Where --resize reaches an elastic job with one launcher; else NULL.
-std::unique_ptr<Control> control_of(const Job &job, Console &console) {
-    if (!job.is_elastic() || !job.serves_store() || job.placement().nodes != 1) return nullptr;
+std::unique_ptr<Control> control_of(const Job &job, bool has_other_launchers, Console &console) {
+    if (!job.is_elastic() || !job.serves_store() || has_other_launchers) return nullptr;
     try {
         return std::make_unique<Control>(job.session().job);
     } catch (const std::exception &problem) { // the job does without
@@ -81,7 +81,10 @@ uint32_t resized_to(const LaunchOptions &options) {
 
 /// Starts the job, and restarts it while it fails and restarts are left. Returns the exit status.
 int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &signals) {
-    const std::unique_ptr<Control> control = control_of(job, console);
+    const std::unique_ptr<Control> control = control_of(job, options.nodes != 1, console);
+    const Placement &placement = job.placement();
+    const bool names_hosts = !options.hosts.empty() || !options.hostfile.empty();
+    Hosts hosts(placement, names_hosts ? std::optional(seconds(options.leave_out_s)) : std::nullopt);
     std::optional<Time> deadline;
     if (options.timeout_s > 0) deadline = Clock::now() + seconds(options.timeout_s);
     for (uint32_t restart = 0;;) {
@@ -92,7 +95,10 @@ int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &s
                          [&job](const Place &place, uint32_t number) { return job.start_again(place, number); },
                          [&job](uint64_t id) { job.dismiss(id); },
                          [&job] { return job.take_left_behind(); },
-                         job.placement().least,
+                         &hosts,
+                         placement.least,
+                         placement.size / options.nodes,
+                         placement.places[0].rank,
                          control.get()};
         Attempt attempt(
             options, console, signals, deadline, [&job] { return job.first_gone(); }, replacing);
@@ -127,7 +133,7 @@ int run_launch(const LaunchOptions &options) {
     Console console({!options.no_prefix, options.timestamps, parse_ranks(options.quiet_ranks, placement.size),
                      placement.places.size() == 1});
     open_standard_streams();
-    allow_descriptors(placement.places.size());
+    allow_descriptors(placement.size / options.nodes);
     Job job(options, placement, usable_cpus);
     if (placement.least != 0 && options.max_restarts != 0)
         throw UsageError("--max-restarts: an elastic job is not restarted; its workers are replaced");

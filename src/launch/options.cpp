@@ -125,6 +125,13 @@ void add_end(CLI::App &launch, LaunchOptions &options) {
         ->check(CLI::NonNegativeNumber.description(""))
         ->capture_default_str()
         ->group(group);
+    launch
+        .add_option("--leave-out", options.leave_out_s,
+                    "start no workers of an elastic job for so long on a host where three failed in a row")
+        ->type_name("SECONDS")
+        ->check(CLI::NonNegativeNumber.description(""))
+        ->capture_default_str()
+        ->group(group);
     launch.add_option("--max-restarts", options.max_restarts, "restart a failed job at most R times")
         ->type_name("R")
         ->capture_default_str()
@@ -135,7 +142,8 @@ void add_end(CLI::App &launch, LaunchOptions &options) {
 int words_after(const CLI::App &launch, const std::string &word) {
     if (!word.starts_with("--") && word.size() > 2) return 0;
     const CLI::Option *option = launch.get_option_no_throw(word);
-    return option == nullptr || option->get_items_expected_max() == 0 ? 0 : std::max(1, option->get_items_expected_min());
+    return option == nullptr || option->get_items_expected_max() == 0 ? 0
+                                                                      : std::max(1, option->get_items_expected_min());
 }
 
 } // namespace

@@ -40,6 +40,7 @@ struct LaunchOptions {
     // Longer than the library's heartbeat_timeout, so that other workers detect the failure and report it themselves.
     double grace_s = 15;
     uint32_t max_restarts = 0;
+    double leave_out_s = 300; // a host on which workers of an elastic job failed in a row
     bool dry_run = false;
     std::vector<std::string> resize; // job and number of workers; empty: start a job
     std::vector<std::string> program;

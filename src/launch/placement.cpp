@@ -3,6 +3,7 @@
 
 #include "counted.h"
 #include "launch/hostfile.h"
+#include "launch/hosts.h"
 
 #include <algorithm>
 #include <charconv>
@@ -15,11 +16,6 @@ namespace mdist {
 namespace {
 
 constexpr uint32_t kMostWorkers = 4096;
-
-struct Host {
-    std::string name;
-    uint32_t workers = 1;
-};
 
 /// Parses a whole text as a number up to kMostWorkers. `what` names it in the error.
 uint32_t parse_number(const std::string &text, const std::string &what) {
@@ -52,6 +48,14 @@ std::vector<std::string> split(const std::string &list) {
     return parts;
 }
 
+bool is_this_host(const std::string &name) {
+    char own[256] = "";
+    gethostname(own, sizeof own - 1);
+    const std::string full = own;
+    return name == "localhost" || name == "::1" || name.starts_with("127.") || name == full ||
+           name == full.substr(0, full.find('.'));
+}
+
 /// "alpha:2", "alpha", "[fe80::1]:2". `where` names its place in the error.
 Host parse_host(const std::string &text, const std::string &where) {
     const bool brackets = text.starts_with('[');
@@ -67,15 +71,18 @@ Host parse_host(const std::string &text, const std::string &where) {
         throw UsageError(where + ": \"" + text +
                          "\" is not a valid host with a number of workers; write alpha:2,beta:2, or an IPv6 address as "
                          "in [fe80::1]:2");
+    host.remote = !is_this_host(host.name);
     return host;
 }
 
-bool is_this_host(const std::string &name) {
-    char own[256] = "";
-    gethostname(own, sizeof own - 1);
-    const std::string full = own;
-    return name == "localhost" || name == "::1" || name.starts_with("127.") || name == full ||
-           name == full.substr(0, full.find('.'));
+/// Adds up the workers of a host that is named twice.
+void add_host(std::vector<Host> &hosts, const Host &next) {
+    const auto known =
+        std::find_if(hosts.begin(), hosts.end(), [&](const Host &host) { return host.name == next.name; });
+    if (known == hosts.end())
+        hosts.push_back(next);
+    else
+        known->workers += next.workers;
 }
 
 /// The hosts that the options name; none if there are no such options.
@@ -85,35 +92,46 @@ std::vector<Host> hosts_of(const LaunchOptions &options) {
         throw UsageError("--hosts and --hostfile both name hosts; leave out one of them");
     for (const std::string &part : split(options.hosts)) hosts.push_back(parse_host(part, "--hosts"));
     if (options.hostfile.empty()) return hosts;
-    for (const HostLine &line : read_hostfile(options.hostfile)) {
-        const Host next = parse_host(line.host, line.where);
-        const auto known =
-            std::find_if(hosts.begin(), hosts.end(), [&](const Host &host) { return host.name == next.name; });
-        if (known == hosts.end())
-            hosts.push_back(next);
-        else
-            known->workers += next.workers; // some files name a host once for each worker
-    }
+    for (const HostLine &line : read_hostfile(options.hostfile))
+        add_host(hosts, parse_host(line.host, line.where)); // some files name a host once for each worker
     return hosts;
+}
+
+/// Starts as many workers of an elastic job as there is room for at first.
+void place_elastic(Placement &placement, uint32_t least, uint32_t most) {
+    placement.least = least;
+    placement.size = most;
+    const Hosts hosts(placement, std::nullopt);
+    while (placement.places.size() < most) {
+        const auto place = hosts.find(static_cast<uint32_t>(placement.places.size()), placement.places, "", {});
+        if (!place) break;
+        placement.places.push_back(*place);
+    }
 }
 
 Placement place_on_hosts(const std::vector<Host> &hosts, const LaunchOptions &options, uint32_t usable_cpus) {
     const std::string named = options.hostfile.empty() ? "--hosts" : "--hostfile";
+    const auto [least, workers] = parse_range(options.workers);
     if (options.per_node != 0 || options.nodes != 1 || options.node_rank != 0)
         throw UsageError(named + " already names the nodes; leave out --per-node, --nodes and --node-rank");
     uint32_t room = 0;
     for (const Host &host : hosts) room += host.workers;
-    uint32_t left = options.workers.empty() ? room : parse_workers(options.workers, usable_cpus);
+    uint32_t left = workers.empty() ? room : parse_workers(workers, usable_cpus);
     if (left > room)
         throw UsageError("-n " + options.workers + ": " + named + " has room for " + counted(room, "worker"));
     if (room > kMostWorkers) throw UsageError(named + ": more than " + std::to_string(kMostWorkers) + " workers");
     Placement placement;
+    if (least != 0) {
+        for (const Host &host : hosts) add_host(placement.hosts, host);
+        placement.nodes = static_cast<uint32_t>(placement.hosts.size());
+        place_elastic(placement, least, left);
+        return placement;
+    }
     placement.nodes = 0;
     for (const Host &host : hosts) {
         const uint32_t here = std::min(left, host.workers);
         for (uint32_t i = 0; i < here; ++i)
-            placement.places.push_back(
-                {placement.size++, i, here, placement.nodes, host.name, !is_this_host(host.name)});
+            placement.places.push_back({placement.size++, i, here, placement.nodes, host.name, host.remote});
         left -= here;
         if (here != 0) ++placement.nodes;
     }
@@ -125,10 +143,6 @@ Placement place_on_hosts(const std::vector<Host> &hosts, const LaunchOptions &op
 Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
     const auto [least, workers] = parse_range(options.workers);
     const std::vector<Host> hosts = hosts_of(options);
-    if (least != 0 && !hosts.empty())
-        throw UsageError("-n " + options.workers +
-                         ": a launcher starts the workers of an elastic job only on its own "
-                         "host. Run one on each host, with --nodes, instead of --hosts or --hostfile");
     if (!hosts.empty()) return place_on_hosts(hosts, options, usable_cpus);
     if (options.node_rank >= options.nodes)
         throw UsageError("--node-rank " + std::to_string(options.node_rank) + ": there are " +
@@ -148,6 +162,8 @@ Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
     placement.nodes = options.nodes;
     placement.least = least;
     placement.size = here * options.nodes;
+    placement.first_node = options.node_rank;
+    placement.hosts = {{"localhost", here, false}};
     for (uint32_t i = 0; i < here; ++i)
         placement.places.push_back({options.node_rank * here + i, i, here, options.node_rank, "localhost", false});
     return placement;

@@ -20,11 +20,29 @@ struct Place {
     bool remote = false; // started by --rsh
 };
 
+/// A host, and how many workers may run on it.
+struct Host {
+    std::string name; // as the user wrote it; "localhost" if there are no hosts
+    uint32_t workers = 1;
+    bool remote = false; // it is another one
+};
+
 struct Placement {
-    uint32_t size = 0; // workers of the job on all nodes; of an elastic job, the most
+    uint32_t size = 0;  // workers of the job on all nodes; of an elastic job, the most
     uint32_t least = 0; // workers of an elastic job; 0: the job is not elastic
     uint32_t nodes = 1;
-    std::vector<Place> places; // the places that this launcher starts, by rank
+    uint32_t first_node = 0;   // the node rank of the first host
+    std::vector<Host> hosts;   // where this launcher may start workers of an elastic job
+    std::vector<Place> places; // the places that this launcher starts at first, by rank
+
+    /// The first host that is another one; empty if there is none.
+    std::string other_host() const {
+        for (const Place &place : places)
+            if (place.remote) return place.host;
+        for (const Host &host : hosts)
+            if (host.remote) return host.name;
+        return "";
+    }
 };
 
 /// The number of workers in words: "4", or "2:4" for an elastic job.

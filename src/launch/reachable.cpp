@@ -25,9 +25,8 @@ std::string own_address_towards(const std::string &host) {
 } // namespace
 
 std::string own_address_for(const Placement &placement) {
-    for (const Place &place : placement.places)
-        if (place.remote) return own_address_towards(place.host);
-    return "127.0.0.1";
+    const std::string other = placement.other_host();
+    return other.empty() ? "127.0.0.1" : own_address_towards(other);
 }
 
 } // namespace mdist

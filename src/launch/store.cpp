@@ -12,12 +12,8 @@ namespace {
 /// command line.
 mdist_store_t *elastic_store(const JobStoreOptions &options, const char *secret) {
     mdist_error_t *error = nullptr;
-    mdist_config_t *config = nullptr;
-    require_ok(mdist_config_create(&config, &error), error);
-    struct Destroy {
-        mdist_config_t *config;
-        ~Destroy() { mdist_config_destroy(config); }
-    } const destroy{config};
+    const ConfigHandle made = make_config();
+    mdist_config_t *const config = made.get();
     require_ok(mdist_config_load_environment(config, &error), error);
     require_ok(mdist_config_set(config, "elastic.min_workers", std::to_string(options.least).c_str(), &error), error);
     require_ok(mdist_config_set(config, "elastic.max_workers", std::to_string(options.size).c_str(), &error), error);
@@ -28,6 +24,15 @@ mdist_store_t *elastic_store(const JobStoreOptions &options, const char *secret)
 }
 
 } // namespace
+
+std::string configured(const char *key) {
+    const ConfigHandle config = make_config();
+    mdist_error_t *error = nullptr;
+    require_ok(mdist_config_load_environment(config.get(), &error), error);
+    char text[256] = "";
+    require_ok(mdist_config_get(config.get(), key, text, sizeof text, nullptr, &error), error);
+    return text;
+}
 
 JobStore::JobStore(const JobStoreOptions &options) : size_(options.size) {
     mdist_store_t *store = nullptr;

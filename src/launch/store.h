@@ -19,6 +19,9 @@ struct JobStoreOptions {
     std::string secret; // empty: none
 };
 
+/// What the configuration of this environment says about a key. Throws std::runtime_error.
+std::string configured(const char *key);
+
 /// A worker that is out of an elastic job, though its process may still run.
 struct LeftBehind {
     uint64_t id;

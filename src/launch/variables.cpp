@@ -31,7 +31,7 @@ Variables worker_variables(const LaunchOptions &options, const Placement &placem
         {"MDIST_LOCAL_RANK", std::to_string(place.local_rank)},
         {"MDIST_LOCAL_SIZE", std::to_string(place.local_size)},
         {"MDIST_NODE_RANK", std::to_string(place.node_rank)},
-        {"MDIST_NODES", std::to_string(placement.nodes)},
+        {"MDIST_NODES", std::to_string(std::max(placement.nodes, place.node_rank + 1))},
         {"MDIST_STORE", session.store},
         {"MDIST_STORE_OWNER", "launcher"},
         {"MDIST_JOB_ID", session.job},
@@ -42,6 +42,7 @@ Variables worker_variables(const LaunchOptions &options, const Placement &placem
         variables.emplace_back("MDIST_ELASTIC_MAX_WORKERS", std::to_string(placement.size));
         if (id != 0) variables.emplace_back("MDIST_WORKER_ID", std::to_string(id));
     }
+    if (place.remote) variables.insert(variables.end(), session.elastic.begin(), session.elastic.end());
     if (!session.secret_file.empty()) variables.emplace_back("MDIST_SECRET_FILE", session.secret_file);
     for (const std::string &entry : options.environment) {
         const std::size_t equals = entry.find('=');

@@ -19,6 +19,7 @@ struct Session {
     uint32_t restart = 0;
     std::string secret_file; // empty: none
     std::string secret;      // goes into a file for each remote worker; empty: they have secret_file
+    Variables elastic;       // what a remote worker of an elastic job must have as the launcher has it
 };
 
 /// What one worker gets in addition to the launcher's environment.

@@ -97,6 +97,7 @@ class Worker {
     int code() const;
     /// "exit code 3", "killed by SIGSEGV (core dumped)"
     std::string how() const;
+    Time began() const { return began_; }
     double seconds_run() const;
     /// The signal by which the launcher or a user told this worker to end, before it did; or 0.
     int told() const { return told_; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/serve.h"
 
-#include "handles.h"
 #include "launch/placement.h"
 #include "launch/secret.h"
 #include "launch/signals.h"
@@ -31,16 +30,6 @@ bool asked_to_end(Signals &signals) {
     poll(&arrivals, 1, kLookMs);
     const std::vector<int> taken = signals.take();
     return std::any_of(taken.begin(), taken.end(), [](int signal) { return asks_to_end(signal) || signal == SIGQUIT; });
-}
-
-/// What the configuration of this environment says about a key.
-std::string configured(const char *key) {
-    const ConfigHandle config = make_config();
-    mdist_error_t *error = nullptr;
-    require_ok(mdist_config_load_environment(config.get(), &error), error);
-    char text[256] = "";
-    require_ok(mdist_config_get(config.get(), key, text, sizeof text, nullptr, &error), error);
-    return text;
 }
 
 void print_variables(const JobStore &store, const WorkerRange &workers, const std::string &job,

@@ -175,7 +175,7 @@ class Elastic(unittest.TestCase):
         self.assertIn("elastic.replicas", result.stderr)
 
     def test_what_does_not_fit_together_is_refused(self):
-        for words in (["-n", "3:2"], ["-n", "0:2"], ["-n", "2:4", "--hosts", "a:4"], ["-n", "2:4", "--max-restarts", "1"]):
+        for words in (["-n", "3:2"], ["-n", "0:2"], ["-n", "2:4", "--hosts", "a:3"], ["-n", "2:4", "--max-restarts", "1"]):
             result = subprocess.run([MDIST, "launch", *words, "--", "true"], capture_output=True, text=True, timeout=60)
             self.assertEqual(result.returncode, 2, (words, result.stderr))
 
