@@ -110,6 +110,7 @@ void Attempt::conclude() {
     if (replacing_) {
         outcome_.all_ended_well = any_ended_well();
         outcome_.first_failure = outcome_.all_ended_well ? nullptr : first_failed_;
+        outcome_.lost_nothing = lost_nothing();
     } else {
         outcome_.first_failure = verdict_.cause(first_gone_());
         if (outcome_.first_failure != nullptr && outcome_.first_failure->told() != 0)

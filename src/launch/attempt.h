@@ -37,6 +37,7 @@ struct Outcome {
     const Worker *first_failure = nullptr; // before the signal or timeout, if there was one
     const Worker *first_ended = nullptr;   // the first that failed, if the first failure is a worker that was stopped
     bool all_ended_well = false;
+    bool lost_nothing = false; // an elastic job has lost workers before its first commit, so it may begin again
     int exit_code() const;
 };
 
@@ -48,6 +49,7 @@ class Attempt {
         std::function<WorkerStart(const Place &place, uint32_t number)> start_again;
         std::function<void(uint64_t id)> dismiss;
         std::function<std::optional<LeftBehind>()> left_behind;
+        std::function<bool()> ended_at_once;
         Hosts *hosts;
         uint32_t least;      // workers
         uint32_t most;       // that this launcher may start
@@ -94,6 +96,8 @@ class Attempt {
     void note_end_in_elastic(Worker &worker);
     bool any_ended_well() const;
     bool is_about_to_end() const;
+    bool was_lost(Worker &worker) const;
+    bool lost_nothing() const;
     void note_left_behind(Time now);
     void end_left_behind(Time now);
     void fill();

@@ -53,6 +53,20 @@ bool Attempt::is_about_to_end() const {
     return asked_ != 0 || clearing_ || outcome_.cause != Cause::kWorkers || any_ended_well();
 }
 
+/// Whether it was lost to the others by a signal or by its silence, and has not ended by itself.
+bool Attempt::was_lost(Worker &worker) const {
+    const bool was_left = left_behind_.count(&worker) != 0;
+    return worker.told() != 0 ? was_left : is_lost(worker);
+}
+
+/// Whether the job has ended since workers were lost, before its first commit.
+bool Attempt::lost_nothing() const {
+    if (outcome_.cause != Cause::kWorkers || any_ended_well()) return false;
+    const auto is_any = [this](auto property) { return std::any_of(workers_.begin(), workers_.end(), property); };
+    return is_any([this](const auto &worker) { return was_lost(*worker); }) &&
+           (is_any([](const auto &worker) { return worker->had_no_commit(); }) || replacing_->ended_at_once());
+}
+
 /// Learns which workers the elastic job is without. Once a worker has ended well, the job is done, and the others may
 /// take as long as they like.
 void Attempt::note_left_behind(Time now) {

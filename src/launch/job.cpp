@@ -107,7 +107,10 @@ void Job::choose_secret() {
 void Job::open() {
     if (own_secret_) own_secret_->make(session_.secret);
     if (!options_.log_dir.empty()) std::filesystem::create_directories(options_.log_dir);
-    if (options_.node_rank != 0) return;
+    if (options_.node_rank == 0) open_store();
+}
+
+void Job::open_store() {
     store_.emplace(JobStoreOptions{session_.store, placement_.size, placement_.least, session_.job, session_.secret});
     session_.store = store_->address();
 }
@@ -115,6 +118,13 @@ void Job::open() {
 void Job::begin(uint32_t restart) {
     session_.restart = restart;
     if (restart != 0 && store_) store_->restart(restart);
+}
+
+/// The store of an elastic job serves only one.
+void Job::begin_again(uint32_t number) {
+    begun_again_ = number;
+    store_.reset(); // frees the address
+    open_store();
 }
 
 WorkerStart Job::start_of(const Place &place) const {
@@ -131,6 +141,7 @@ WorkerStart Job::start_of(const Place &place) const {
     if (options_.log_dir.empty()) return start;
     start.log_base = options_.log_dir + "/rank-" + std::to_string(place.rank);
     if (session_.restart != 0) start.log_base += ".restart-" + std::to_string(session_.restart);
+    if (begun_again_ != 0) start.log_base += ".again-" + std::to_string(begun_again_);
     return start;
 }
 

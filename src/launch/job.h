@@ -37,11 +37,14 @@ class Job {
     void worker_ended(uint64_t id) {
         if (store_) store_->worker_ended(id);
     }
+    bool ended_at_once() const { return store_ && store_->ended_at_once(); }
     /// The next worker that is out of an elastic job, if this launcher has the store.
     std::optional<LeftBehind> take_left_behind() { return store_ ? store_->take_left_behind() : std::nullopt; }
     /// Asks a worker of an elastic job to leave. Only in the launcher that serves the store.
     void dismiss(uint64_t id) { store_->dismiss(id); }
     bool serves_store() const { return store_.has_value(); }
+    /// Begins an elastic job again that has ended, for the `number`-th time.
+    void begin_again(uint32_t number);
 
     const Placement &placement() const { return placement_; }
     const Session &session() const { return session_; }
@@ -49,11 +52,13 @@ class Job {
   private:
     bool sends_secret(const Place &place) const { return place.remote && !session_.secret_file.empty(); }
     WorkerStart start_of(const Place &place) const;
+    void open_store();
 
     const LaunchOptions &options_;
     const Placement &placement_;
     uint32_t usable_cpus_;
     Session session_;
+    uint32_t begun_again_ = 0;
     std::optional<SecretFile> own_secret_;
     std::optional<JobStore> store_;
 };

@@ -79,6 +79,11 @@ uint32_t resized_to(const LaunchOptions &options) {
     return parse_count(options.resize[1], "--resize " + options.resize[0]);
 }
 
+/// How often an elastic job may lose workers before it has a commit.
+uint32_t most_losses() {
+    return static_cast<uint32_t>(std::stoul(configured("elastic.max_losses_per_commit")));
+}
+
 /// Starts the job, and restarts it while it fails and restarts are left. Returns the exit status.
 int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &signals) {
     const std::unique_ptr<Control> control = control_of(job, options.nodes != 1, console);
@@ -87,7 +92,7 @@ int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &s
     Hosts hosts(placement, names_hosts ? std::optional(seconds(options.leave_out_s)) : std::nullopt);
     std::optional<Time> deadline;
     if (options.timeout_s > 0) deadline = Clock::now() + seconds(options.timeout_s);
-    for (uint32_t restart = 0;;) {
+    for (uint32_t restart = 0, again = 0;;) {
         job.begin(restart);
         std::optional<Attempt::Replacing> replacing;
         if (job.is_elastic())
@@ -95,6 +100,7 @@ int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &s
                          [&job](const Place &place, uint32_t number) { return job.start_again(place, number); },
                          [&job](uint64_t id) { job.dismiss(id); },
                          [&job] { return job.take_left_behind(); },
+                         [&job] { return job.ended_at_once(); },
                          &hosts,
                          placement.least,
                          placement.size / options.nodes,
@@ -105,6 +111,15 @@ int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &s
         attempt.start(job.starts());
         const Outcome outcome = attempt.run();
         console.write_errors(summary_of(outcome, attempt.workers()));
+        if (outcome.lost_nothing && options.nodes == 1 && again < most_losses()) {
+            console.notice(
+                "workers were lost before the first commit, and so nothing else: the job begins again, time " +
+                std::to_string(++again) + " of " + std::to_string(most_losses()) +
+                " at most (elastic.max_losses_per_commit)");
+            if (const auto end = back_off(pause_before(again), console, signals, deadline)) return *end;
+            job.begin_again(again);
+            continue;
+        }
         const int code = outcome.exit_code();
         if (code == 0 || outcome.cause != Cause::kWorkers || restart == options.max_restarts) return code;
         ++restart;

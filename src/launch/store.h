@@ -43,6 +43,8 @@ class JobStore {
     void worker_ended(uint64_t id);
     /// Returns each of them once.
     std::optional<LeftBehind> take_left_behind();
+    /// Whether an elastic job has ended in its first generation: no worker has asked for another one.
+    bool ended_at_once() const { return progress() == "all workers of generation 1 of the job have ended"; }
     /// Asks a worker of an elastic job to leave.
     void dismiss(uint64_t id);
     /// Prepares for the workers of another start of the job.

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t kLastLines = 5;
 constexpr std::size_t kLongestLastLine = 500;
+/// What the library logs, of the level `error` (lib/strategy/elastic/regroup.cpp).
+constexpr std::string_view kNoCommit = "mdist: error: this worker leaves the job before its first commit (no_commit)";
 
 std::FILE *open_log(const std::string &path) {
     if (path.empty()) return nullptr;
@@ -35,6 +37,7 @@ WorkerStream::WorkerStream(Stream kind, uint32_t rank, const std::string &path)
 void WorkerStream::take_line(Console &console, std::string_view text, LineEnd end) {
     held_until_.reset();
     console.worker_line(kind_, rank_, text, end);
+    says_no_commit_ = says_no_commit_ || text.find(kNoCommit) != std::string_view::npos;
     if (kind_ == Stream::kErrors) remember(text, end);
 }
 

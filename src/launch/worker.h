@@ -28,6 +28,8 @@ class WorkerStream {
     bool is_open() const { return pipe_.is_open(); }
     Stream kind() const { return kind_; }
     const std::deque<std::string> &last_lines() const { return last_lines_; }
+    /// Whether the library has said here that the worker left an elastic job before its first commit.
+    bool says_no_commit() const { return says_no_commit_; }
     /// Reads what is available, up to a limit that keeps one worker from delaying the others. Closes at the stream's
     /// end. Returns whether there may be more.
     bool pump(Console &console);
@@ -51,6 +53,7 @@ class WorkerStream {
     LineCutter cutter_;
     std::optional<Time> held_until_;
     std::deque<std::string> last_lines_;
+    bool says_no_commit_ = false;
     std::string last_line_; // as far as it has come
     bool returned_ = false; // the next text overwrites it
 };
@@ -99,6 +102,8 @@ class Worker {
     std::string how() const;
     Time began() const { return began_; }
     double seconds_run() const;
+    /// Whether it left an elastic job before its first commit. Programs may send their stderr to stdout.
+    bool had_no_commit() const { return output_.says_no_commit() || errors_.says_no_commit(); }
     /// The signal by which the launcher or a user told this worker to end, before it did; or 0.
     int told() const { return told_; }
 

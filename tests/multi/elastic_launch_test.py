@@ -23,14 +23,14 @@ SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "TEST_STEPS": "2000", "TEST_PID": "1"
 class Launched:
     """An elastic job under the launcher, whose lines can be awaited. With a gate, it does not end before end()."""
 
-    def __init__(self, size, gate=False, job=None, options=(), **variables):
+    def __init__(self, size, gate=False, job=None, options=(), wrapper=(), **variables):
         self.folder = tempfile.TemporaryDirectory(prefix="mdist-gate-")
         self.gate = pathlib.Path(self.folder.name, "open")
         self.program = pathlib.Path(self.folder.name, "worker")
         self.program.symlink_to(pathlib.Path(WORKER).resolve())
         if gate:
             variables["TEST_GATE"] = str(self.gate)
-        self.process = start(MDIST, "launch", "-n", size, *(["--job", job] if job else []), *options, "--", self.program,
+        self.process = start(MDIST, "launch", "-n", size, *(["--job", job] if job else []), *options, "--", *wrapper, self.program,
                              "worker", errors=subprocess.PIPE, **SETTINGS, **variables)
         self.lines = []
 
@@ -104,6 +104,44 @@ class Elastic(unittest.TestCase):
                     if errors.count("does not answer") > 1 or code != 0:
                         raise Late(f"{error}: {errors}") from error
                     raise
+
+    def early(self, size, die, options=(), once=True, **variables):
+        """A job in which the worker of rank 1 dies before the first commit: the first time, or each time."""
+        flag = tempfile.TemporaryDirectory()
+        self.addCleanup(flag.cleanup)
+        script = f'[ "$MDIST_RANK" = 1 ] && {f"mkdir {flag.name}/one" if once else "true"} 2>/dev/null && {die}; exec "$0" worker'
+        return Launched(size, wrapper=("sh", "-c", script), options=options, **variables)
+
+    def test_a_job_that_loses_a_worker_before_the_first_commit_begins_again(self):
+        for die in ("export TEST_DIE='create 0 99'", "export TEST_DIE='save 0 99'"):
+            with tempfile.TemporaryDirectory() as logs:
+                job = self.early("2:4", die, options=["--log-dir", logs])
+                code, results, errors = job.end()
+                self.assertEqual((code, len(results), digests(results)), (0, 4, {self.undisturbed}), errors)
+                self.assertIn("before the first commit, and so nothing else: the job begins again, time 1 of 3 at most", errors)
+                self.assertTrue(pathlib.Path(logs, "rank-0.again-1.stdout").exists())
+
+    @in_time(3)
+    def test_a_job_begins_again_if_the_lost_worker_was_silent(self, limit_s):
+        for size in ("2:2", "2:4"):
+            job = self.early(size, "export TEST_DIE='freeze 0 99'", options=["--grace", "0.5"], MDIST_ELASTIC_WAIT="1s",
+                             MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s", MDIST_COMMUNICATION_JOIN_TIMEOUT="60s")
+            code, results, errors = job.end()
+            if errors.count("the job begins again") > 1 or code != 0:
+                raise Late(errors)
+            self.assertEqual(errors.count("the job begins again"), 1, errors)
+            self.assertEqual(digests(results), {self.undisturbed})
+
+    def test_it_begins_again_at_most_so_often(self):
+        code, results, errors = self.early("2:4", "export TEST_DIE='save 0 99'", once=False,
+                                           MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT="1").end()
+        self.assertEqual((code, results), (128 + signal.SIGKILL, []), errors)
+        self.assertEqual(errors.count("the job begins again"), 1, errors)
+
+    def test_it_does_not_begin_again_if_a_worker_ends_with_an_error(self):
+        code, results, errors = self.early("2:4", "export TEST_DIE='quit 0 99'").end()
+        self.assertNotEqual(code, 0)
+        self.assertNotIn("begins again", errors)
 
     def test_the_job_goes_on_if_a_replacement_cannot_be_started(self):
         job = Launched("2:4", gate=True)

@@ -45,8 +45,8 @@ std::optional<IteratorState> position_of(Iterator &iterator, bool begins) {
 } // namespace
 
 Elastic::Elastic(Job &job, VariableStore &variables, Runs &runs, Graphs &graphs)
-    : job_(job), variables_(variables), runs_(runs), graphs_(graphs) {
-    if (!job_.elastic.joining()) begin_with_first_run();
+    : job_(job), variables_(variables), runs_(runs), graphs_(graphs), newcomer_(job.elastic.joining()) {
+    if (!newcomer_) begin_with_first_run();
 }
 
 void Elastic::add(const std::shared_ptr<Blob> &blob) {

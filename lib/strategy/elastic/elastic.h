@@ -94,10 +94,11 @@ class Elastic {
     Graphs &graphs_;
     std::vector<KeptCommit> commits_; // two at most, older first
     KeptCommit spare_;                // the last one's memory, for the next
+    const bool newcomer_;             // came to a job that was at work
     std::vector<uint32_t> holders_;   // of this worker's parts
     uint32_t holders_of_generation_ = 0;
-    uint32_t losses_ = 0;             // since the program's last commit
-    mutable std::mutex mutex_;        // guards the two below
+    uint32_t losses_ = 0;      // since the program's last commit
+    mutable std::mutex mutex_; // guards the two below
     std::vector<std::weak_ptr<Blob>> blobs_;
     std::vector<std::weak_ptr<Iterator>> iterators_;
 };

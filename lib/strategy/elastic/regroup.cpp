@@ -140,8 +140,12 @@ Generation Elastic::next(uint64_t timeout_ns) {
 }
 
 /// This worker is out of the job. The others lose it at once, also if the program goes on, and nobody may use what is
-/// half made here.
+/// half made here. `mdist launch` begins the job again if it reads that nothing is lost: nobody has gone beyond a first
+/// commit that a member has not marked.
 void Elastic::drop_out(const Failure &failure) {
+    const bool has_commit = std::any_of(commits_.begin(), commits_.end(), [](const auto &kept) { return kept.marked; });
+    if (failure.reason() == "no_commit" || (!newcomer_ && !has_commit))
+        log_error("this worker leaves the job before its first commit (no_commit): ", failure.message());
     job_.elastic.membership()->leave();
     if (job_.comm.group().failed()) return; // all have been told
     job_.leave_generation();
