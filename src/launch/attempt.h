@@ -5,6 +5,7 @@
 #include "launch/console.h"
 #include "launch/control.h"
 #include "launch/deaths.h"
+#include "launch/discovery.h"
 #include "launch/ending.h"
 #include "launch/hosts.h"
 #include "launch/signals.h"
@@ -51,10 +52,11 @@ class Attempt {
         std::function<std::optional<LeftBehind>()> left_behind;
         std::function<bool()> ended_at_once;
         Hosts *hosts;
-        uint32_t least;      // workers
-        uint32_t most;       // that this launcher may start
-        uint32_t first_rank; // of those
-        Control *control;    // NULL: nobody can ask for another number of workers
+        uint32_t least;       // workers
+        uint32_t most;        // that this launcher may start
+        uint32_t first_rank;  // of those
+        Discovery *discovery; // NULL: the hosts stay the same
+        Control *control;     // NULL: nobody can ask for another number of workers
     };
 
     /// `deadline`: the job's; none if empty.
@@ -101,6 +103,8 @@ class Attempt {
     void note_left_behind(Time now);
     void end_left_behind(Time now);
     void fill();
+    void follow_hosts();
+    void dismiss(Worker &worker);
     std::string replace(const Lost &lost);
     std::optional<std::string> start_more();
     std::optional<Place> free_place(uint32_t rank, const std::string &host) const;
@@ -121,7 +125,7 @@ class Attempt {
     std::optional<Replacing> replacing_; // of an elastic job
     uint32_t wanted_ = 0;                // so many workers should run
     std::vector<Lost> lost_;             // to be replaced
-    std::set<const Worker *> dismissed_; // were asked to leave
+    std::set<Worker *> dismissed_;       // were asked to leave
     /// A worker that its elastic job is without.
     struct Leftover {
         Ending ending;

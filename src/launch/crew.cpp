@@ -88,6 +88,11 @@ void Attempt::note_left_behind(Time now) {
 void Attempt::end_left_behind(Time now) {
     if (!replacing_) return;
     note_left_behind(now);
+    if (!dismissed_.empty() && any_ended_well()) // they have nothing left to do
+        for (Worker *worker : dismissed_)
+            if (const auto [at, fresh] = left_behind_.try_emplace(worker, Leftover{Ending(options_.grace_s), false});
+                fresh)
+                at->second.ending.let_end(now);
     for (auto &[worker, leftover] : left_behind_)
         if (const int signal = worker->ended() ? 0 : leftover.ending.due(now)) worker->send(signal);
 }
@@ -96,10 +101,28 @@ void Attempt::end_left_behind(Time now) {
 void Attempt::fill() {
     if (!replacing_) return;
     const bool is_over = is_about_to_end() || all_ended();
+    if (!is_over) follow_hosts();
     for (const Lost &lost : std::exchange(lost_, {}))
         console_.notice(lost.sentence + (is_over || staying().size() >= wanted_ ? "" : "; " + replace(lost)));
     if (is_over) return;
     if (const auto problem = start_more()) console_.notice(*problem);
+}
+
+/// Asks the newest workers of a host to leave that has gone, or has room for fewer now.
+void Attempt::follow_hosts() {
+    if (replacing_->discovery == nullptr) return;
+    const auto hosts = replacing_->discovery->take(console_);
+    if (!hosts) return;
+    console_.notice("--discover: the hosts are now " + text_of(*hosts));
+    replacing_->hosts->set(*hosts);
+    std::map<std::string, uint32_t> there;
+    for (Worker *worker : staying())
+        if (++there[worker->place().host] > replacing_->hosts->room_of(worker->place().host)) dismiss(*worker);
+}
+
+void Attempt::dismiss(Worker &worker) {
+    dismissed_.insert(&worker);
+    replacing_->dismiss(worker.id());
 }
 
 /// Returns what becomes of the place.
@@ -171,8 +194,7 @@ std::string Attempt::resize(uint32_t wanted) {
     std::vector<Worker *> stay = staying();
     const std::string numbers = std::to_string(wanted) + " workers instead of " + std::to_string(stay.size());
     for (; stay.size() > wanted; stay.pop_back()) {
-        dismissed_.insert(stay.back());
-        replacing_->dismiss(stay.back()->id());
+        dismiss(*stay.back());
     }
     wanted_ = wanted;
     if (const auto problem = start_more()) return *problem;

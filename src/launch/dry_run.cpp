@@ -14,7 +14,7 @@ void print_dry_run(const LaunchOptions &options, const Job &job, uint32_t usable
               << placement.places.size() << " started here; " << counted(usable_cpus, "usable CPU") << " on this one\n";
     if (job.session().store.ends_with(":0"))
         std::cout << "# MDIST_STORE gets its port, and for other hosts its address, when the job starts\n";
-    for (const WorkerStart &start : job.starts()) {
+    for (const WorkerStart &start : job.starts(placement.places)) {
         std::cout << "# rank " << start.place.rank << " on " << start.place.host << "\n";
         std::string line;
         if (!start.place.remote)

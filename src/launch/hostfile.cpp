@@ -31,15 +31,20 @@ std::string host_of_line(const std::string &line, const std::string &where) {
 
 } // namespace
 
+std::vector<HostLine> host_lines(std::istream &text, const std::string &where) {
+    std::vector<HostLine> lines;
+    uint32_t number = 0;
+    for (std::string line; std::getline(text, line);) {
+        const std::string place = where + ":" + std::to_string(++number);
+        if (const std::string host = host_of_line(line, place); !host.empty()) lines.push_back({place, host});
+    }
+    return lines;
+}
+
 std::vector<HostLine> read_hostfile(const std::string &path) {
     errno = 0;
     std::ifstream file(path);
-    std::vector<HostLine> lines;
-    uint32_t number = 0;
-    for (std::string line; std::getline(file, line);) {
-        const std::string where = path + ":" + std::to_string(++number);
-        if (const std::string host = host_of_line(line, where); !host.empty()) lines.push_back({where, host});
-    }
+    std::vector<HostLine> lines = host_lines(file, path);
     if (!file.is_open() || file.bad())
         throw UsageError("--hostfile " + path + " cannot be read: " + std::strerror(errno));
     if (lines.empty()) throw UsageError("--hostfile " + path + " names no host");

@@ -2,6 +2,7 @@
 // Reads the file of --hostfile, as Open MPI and MPICH write it. Any thread.
 #pragma once
 
+#include <istream>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,9 @@ struct HostLine {
     std::string host;  // as in --hosts: "alpha:2"
 };
 
-/// Returns the lines that name a host. Throws UsageError.
+/// The lines that name a host. `where` names the text in the UsageError that it throws.
+std::vector<HostLine> host_lines(std::istream &text, const std::string &where);
+/// Returns those of a file. Throws UsageError.
 std::vector<HostLine> read_hostfile(const std::string &path);
 
 } // namespace mdist

@@ -52,6 +52,13 @@ std::optional<Place> Hosts::find(uint32_t rank, const std::vector<Place> &taken,
     return found;
 }
 
+std::vector<Place> Hosts::first(uint32_t first_rank, uint32_t count) const {
+    std::vector<Place> places;
+    for (uint32_t i = 0; i < count; ++i)
+        if (const auto place = find(first_rank + i, places, "", Time::max())) places.push_back(*place);
+    return places;
+}
+
 bool Hosts::note_failure(const std::string &host, Time began, Time now) {
     const auto found =
         std::find_if(known_.begin(), known_.end(), [&](const Known &known) { return known.host.name == host; });

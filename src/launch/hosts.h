@@ -25,6 +25,8 @@ class Hosts {
     /// the first that has.
     std::optional<Place> find(uint32_t rank, const std::vector<Place> &taken, const std::string &preferred,
                               Time now) const;
+    /// Places for so many workers, or for as many as there is room for, on all hosts.
+    std::vector<Place> first(uint32_t first_rank, uint32_t count) const;
     /// A worker that began then has failed. Failures of workers that ran at the same time count as one. Returns whether
     /// the host is left out from now on.
     bool note_failure(const std::string &host, Time began, Time now);

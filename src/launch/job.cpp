@@ -66,8 +66,12 @@ Variables elastic_variables() {
     return all;
 }
 
-void check_store(const LaunchOptions &options) {
+void check_store(const LaunchOptions &options, const Placement &placement) {
     if (options.store.empty()) {
+        if (!options.discover.empty() && placement.other_host().empty())
+            throw UsageError(
+                "--discover names only this host now; say with --store HOST:PORT where workers of other "
+                "hosts can reach it, or with --store 127.0.0.1:0 that none will come");
         if (options.nodes == 1) return;
         throw UsageError("--nodes needs --store HOST:PORT, where all nodes can reach the launcher of node 0");
     }
@@ -84,7 +88,7 @@ void check_store(const LaunchOptions &options) {
 
 Job::Job(const LaunchOptions &options, const Placement &placement, uint32_t usable_cpus)
     : options_(options), placement_(placement), usable_cpus_(usable_cpus) {
-    check_store(options);
+    check_store(options, placement);
     session_.job = job_name(options);
     session_.store = options.store.empty() ? store_host(options, placement) + ":0" : options.store;
     if (is_elastic()) session_.elastic = elastic_variables();
@@ -152,9 +156,9 @@ WorkerStart Job::start_again(const Place &place, uint32_t number) const {
     return start;
 }
 
-std::vector<WorkerStart> Job::starts() const {
+std::vector<WorkerStart> Job::starts(const std::vector<Place> &places) const {
     std::vector<WorkerStart> starts;
-    for (const Place &place : placement_.places) starts.push_back(start_of(place));
+    for (const Place &place : places) starts.push_back(start_of(place));
     return starts;
 }
 

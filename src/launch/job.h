@@ -28,8 +28,8 @@ class Job {
     void begin(uint32_t restart);
     /// The worker that left the others first, according to the store; -1: none, or another launcher has the store.
     uint32_t first_gone() const { return store_ ? store_->first_gone() : MDIST_NONE; }
-    /// What to start, one per place, for the last begin().
-    std::vector<WorkerStart> starts() const;
+    /// What to start in these places, for the last begin().
+    std::vector<WorkerStart> starts(const std::vector<Place> &places) const;
     /// What to start in the place of a worker of an elastic job that has ended; the `number`-th such worker.
     WorkerStart start_again(const Place &place, uint32_t number) const;
     bool is_elastic() const { return placement_.least != 0; }

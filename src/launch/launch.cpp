@@ -88,8 +88,10 @@ uint32_t most_losses() {
 int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &signals) {
     const std::unique_ptr<Control> control = control_of(job, options.nodes != 1, console);
     const Placement &placement = job.placement();
-    const bool names_hosts = !options.hosts.empty() || !options.hostfile.empty();
+    const bool names_hosts = !options.hosts.empty() || !options.hostfile.empty() || !options.discover.empty();
     Hosts hosts(placement, names_hosts ? std::optional(seconds(options.leave_out_s)) : std::nullopt);
+    std::optional<Discovery> discovery;
+    if (!options.discover.empty()) discovery.emplace(options.discover, placement.hosts, signals.original_mask());
     std::optional<Time> deadline;
     if (options.timeout_s > 0) deadline = Clock::now() + seconds(options.timeout_s);
     for (uint32_t restart = 0, again = 0;;) {
@@ -105,10 +107,12 @@ int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &s
                          placement.least,
                          placement.size / options.nodes,
                          placement.places[0].rank,
+                         discovery ? &*discovery : nullptr,
                          control.get()};
         Attempt attempt(
             options, console, signals, deadline, [&job] { return job.first_gone(); }, replacing);
-        attempt.start(job.starts());
+        attempt.start(
+            job.starts(again == 0 ? placement.places : hosts.first(placement.places[0].rank, placement.size)));
         const Outcome outcome = attempt.run();
         console.write_errors(summary_of(outcome, attempt.workers()));
         if (outcome.lost_nothing && options.nodes == 1 && again < most_losses()) {
@@ -146,7 +150,7 @@ int run_launch(const LaunchOptions &options) {
     const uint32_t usable_cpus = this_machine().usable_cpus;
     const Placement placement = place_workers(options, usable_cpus);
     Console console({!options.no_prefix, options.timestamps, parse_ranks(options.quiet_ranks, placement.size),
-                     placement.places.size() == 1});
+                     (placement.least != 0 ? placement.size / options.nodes : placement.places.size()) == 1});
     open_standard_streams();
     allow_descriptors(placement.size / options.nodes);
     Job job(options, placement, usable_cpus);

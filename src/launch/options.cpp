@@ -65,6 +65,11 @@ void add_size(CLI::App &launch, LaunchOptions &options) {
                     "the same from a file with a host on each line: alpha, alpha:2 or alpha slots=2")
         ->type_name("FILE")
         ->group(group);
+    launch
+        .add_option("--discover", options.discover,
+                    "ask this command again and again for the hosts of an elastic job, each on a line as in --hostfile")
+        ->type_name("COMMAND")
+        ->group(group);
     launch.add_option("--rsh", options.rsh, "start workers on other hosts with this program")
         ->type_name("PROGRAM")
         ->capture_default_str()

@@ -25,6 +25,7 @@ struct LaunchOptions {
     uint32_t node_rank = 0;
     std::string hosts;
     std::string hostfile;
+    std::string discover; // a command for sh
     std::string rsh = "ssh";
     std::string store;
     std::string job;

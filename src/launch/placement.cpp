@@ -2,7 +2,7 @@
 #include "launch/placement.h"
 
 #include "counted.h"
-#include "launch/hostfile.h"
+#include "launch/discovery.h"
 #include "launch/hosts.h"
 
 #include <algorithm>
@@ -85,46 +85,47 @@ void add_host(std::vector<Host> &hosts, const Host &next) {
         known->workers += next.workers;
 }
 
-/// The hosts that the options name; none if there are no such options.
+/// The option that names hosts; empty if there is none.
+std::string naming_option(const LaunchOptions &options) {
+    std::string named;
+    for (const auto &[name, value] : {std::pair("--hosts", &options.hosts), std::pair("--hostfile", &options.hostfile),
+                                      std::pair("--discover", &options.discover)}) {
+        if (value->empty()) continue;
+        if (!named.empty()) throw UsageError(named + " and " + name + " both name hosts; leave out one of them");
+        named = name;
+    }
+    return named;
+}
+
 std::vector<Host> hosts_of(const LaunchOptions &options) {
+    if (!options.hostfile.empty()) return hosts_of_lines(read_hostfile(options.hostfile));
+    if (!options.discover.empty()) return Discovery::ask(options.discover);
     std::vector<Host> hosts;
-    if (!options.hosts.empty() && !options.hostfile.empty())
-        throw UsageError("--hosts and --hostfile both name hosts; leave out one of them");
     for (const std::string &part : split(options.hosts)) hosts.push_back(parse_host(part, "--hosts"));
-    if (options.hostfile.empty()) return hosts;
-    for (const HostLine &line : read_hostfile(options.hostfile))
-        add_host(hosts, parse_host(line.host, line.where)); // some files name a host once for each worker
     return hosts;
 }
 
-/// Starts as many workers of an elastic job as there is room for at first.
-void place_elastic(Placement &placement, uint32_t least, uint32_t most) {
-    placement.least = least;
-    placement.size = most;
-    const Hosts hosts(placement, std::nullopt);
-    while (placement.places.size() < most) {
-        const auto place = hosts.find(static_cast<uint32_t>(placement.places.size()), placement.places, "", {});
-        if (!place) break;
-        placement.places.push_back(*place);
-    }
-}
-
-Placement place_on_hosts(const std::vector<Host> &hosts, const LaunchOptions &options, uint32_t usable_cpus) {
-    const std::string named = options.hostfile.empty() ? "--hosts" : "--hostfile";
+Placement place_on_hosts(const std::string &named, const LaunchOptions &options, uint32_t usable_cpus) {
     const auto [least, workers] = parse_range(options.workers);
     if (options.per_node != 0 || options.nodes != 1 || options.node_rank != 0)
         throw UsageError(named + " already names the nodes; leave out --per-node, --nodes and --node-rank");
+    const bool grows = named == "--discover";
+    if (grows && least == 0)
+        throw UsageError("--discover needs an elastic job, which can follow its hosts; write -n MIN:MAX, as in -n 2:4");
+    const std::vector<Host> hosts = hosts_of(options);
     uint32_t room = 0;
     for (const Host &host : hosts) room += host.workers;
     uint32_t left = workers.empty() ? room : parse_workers(workers, usable_cpus);
-    if (left > room)
+    if (left > room && !grows)
         throw UsageError("-n " + options.workers + ": " + named + " has room for " + counted(room, "worker"));
     if (room > kMostWorkers) throw UsageError(named + ": more than " + std::to_string(kMostWorkers) + " workers");
     Placement placement;
     if (least != 0) {
         for (const Host &host : hosts) add_host(placement.hosts, host);
         placement.nodes = static_cast<uint32_t>(placement.hosts.size());
-        place_elastic(placement, least, left);
+        placement.least = least;
+        placement.size = left;
+        placement.places = Hosts(placement, std::nullopt).first(0, left);
         return placement;
     }
     placement.nodes = 0;
@@ -142,8 +143,8 @@ Placement place_on_hosts(const std::vector<Host> &hosts, const LaunchOptions &op
 
 Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
     const auto [least, workers] = parse_range(options.workers);
-    const std::vector<Host> hosts = hosts_of(options);
-    if (!hosts.empty()) return place_on_hosts(hosts, options, usable_cpus);
+    const std::string named = naming_option(options);
+    if (!named.empty()) return place_on_hosts(named, options, usable_cpus);
     if (options.node_rank >= options.nodes)
         throw UsageError("--node-rank " + std::to_string(options.node_rank) + ": there are " +
                          std::to_string(options.nodes) + " nodes, counted from 0");
@@ -167,6 +168,12 @@ Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus) {
     for (uint32_t i = 0; i < here; ++i)
         placement.places.push_back({options.node_rank * here + i, i, here, options.node_rank, "localhost", false});
     return placement;
+}
+
+std::vector<Host> hosts_of_lines(const std::vector<HostLine> &lines) {
+    std::vector<Host> hosts;
+    for (const HostLine &line : lines) add_host(hosts, parse_host(line.host, line.where));
+    return hosts;
 }
 
 uint32_t parse_count(const std::string &text, const std::string &what) {

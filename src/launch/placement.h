@@ -2,6 +2,7 @@
 // Placement: which ranks this launcher starts, and on which hosts. Plain data; any thread.
 #pragma once
 
+#include "launch/hostfile.h"
 #include "launch/options.h"
 
 #include <cstdint>
@@ -55,6 +56,9 @@ struct WorkerRange {
 uint32_t parse_count(const std::string &text, const std::string &what);
 /// Throws UsageError.
 WorkerRange parse_worker_range(const std::string &text);
+
+/// The hosts that lines name; the workers of a host that is named twice add up. Throws UsageError.
+std::vector<Host> hosts_of_lines(const std::vector<HostLine> &lines);
 
 /// Throws UsageError.
 Placement place_workers(const LaunchOptions &options, uint32_t usable_cpus);

@@ -24,10 +24,10 @@ class Job(Running):
 
     def __init__(self, case, size, *hosts, options=(), **variables):
         self.gate = case.folder / "gate"
-        variables = {"TEST_STEPS": "200", "TEST_PID": "1", "TEST_GATE": str(self.gate), **variables}
+        own = {"TEST_STEPS": "200", "TEST_PID": "1", "TEST_GATE": str(self.gate)}
         rsh = ["--rsh", case.script("rsh", RSH), "--store", "127.0.0.1:0"]
-        super().__init__("-n", size, *hosts, *rsh, *(f"--env={name}={value}" for name, value in variables.items()), *options, "--",
-                         WORKER, "worker", env={"MDIST_ELASTIC_REPLICAS": "8", "MDIST_ELASTIC_COPIES": "2"})
+        super().__init__("-n", size, *hosts, *rsh, *(f"--env={name}={value}" for name, value in own.items()), *options, "--",
+                         WORKER, "worker", env={"MDIST_ELASTIC_REPLICAS": "8", "MDIST_ELASTIC_COPIES": "2", **variables})
         self.seen = []
 
     def await_lines(self, pattern, count=1):
@@ -98,6 +98,38 @@ class ElasticHosts(Case):
             job.errors_until("rank 3 begins on beta")
             job.await_lines("(begun)", 5)
             self.check(job)
+
+    def name(self, hosts):
+        """What the command of --discover says from now on."""
+        (self.folder / "next").write_text(hosts)
+        (self.folder / "next").rename(self.folder / "now")
+
+    def test_workers_follow_the_hosts_that_a_command_names(self):
+        self.name("alpha:1\n")
+        with Job(self, "1:4", "--discover", f"cat {self.folder}/now", MDIST_ELASTIC_WAIT="1s") as job:
+            job.await_lines("(begun)", 1)
+            self.name("alpha:1\nbeta slots=3\n")
+            job.await_lines("(begun)", 4)
+            self.name("beta:3\n# alpha:1\n")
+            self.assertEqual(job.await_lines(r"^\[(\d)\].*ABORTED dismissed", 1), ["0"])
+            self.name("")
+            job.errors_until("names no host. The hosts stay as they were")
+            self.name("beta:1\ngamma:1\n")
+            job.await_lines(r"^\[(\d)\].*ABORTED dismissed", 3)
+            job.await_lines("(begun)", 5)
+            self.check(job)
+        self.assertIn("--discover: the hosts are now beta:1, gamma:1", job.errors)
+        self.assertIn("begins on gamma", job.errors)
+
+    def test_a_command_that_fails_at_first_is_an_error(self):
+        for size, command, words in (("1:2", "echo alpha; exit 3", '"echo alpha; exit 3" has failed'),
+                                     ("1:2", "echo no such thing >&2; false", "has failed: no such thing"),
+                                     ("1:2", "true", "names no host"), ("2", "echo alpha", "needs an elastic job"),
+                                     ("1:2", "echo alpha slot=2", '--discover:1: "slot=2" is not known'),
+                                     ("1:2", "echo localhost:2", "names only this host now")):
+            with Running("-n", size, "--discover", command, "--", "true", env={"MDIST_ELASTIC_REPLICAS": "8"}) as job:
+                self.assertEqual(job.end(), 2, job.errors)
+                self.assertIn(words, job.errors)
 
     def test_a_job_whose_program_no_host_has_comes_to_an_end(self):
         job = Running("-n", "1:2", "--hosts", "alpha:2", "--rsh", self.script("rsh", RSH), "--store", "127.0.0.1:0", "--",
