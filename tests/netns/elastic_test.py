@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Elastic jobs on two hosts: one host is lost with all of its workers, or its cable is cut. Usage: elastic_test.py MDIST
-MULTI_ELASTIC, in hosts.sh"""
+"""Elastic jobs on several hosts: one host is lost with all of its workers, or its cable is cut. Usage: elastic_test.py
+MDIST MULTI_ELASTIC, in hosts.sh with three hosts"""
 import os
 import pathlib
 import re
+import signal
+import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -65,6 +68,36 @@ class Elastic(unittest.TestCase):
             if "workers 1" in text:
                 raise Late(text)
             self.assertIn("workers 2", text)
+
+    @in_time(3)
+    def test_a_launcher_starts_workers_elsewhere_when_a_cable_is_cut(self, limit_s):
+        expected = self.undisturbed()
+        with tempfile.TemporaryDirectory() as folder:
+            gate, rsh = pathlib.Path(folder, "gate"), pathlib.Path(folder, "rsh")
+            rsh.write_text('#!/bin/sh\nip -n "$1" link show eth0 | grep -q "state UP" || exit 255\nexec host_rsh "$@"\n')
+            rsh.chmod(0o755)
+            job = start(MDIST, "launch", "-n", "2:4", "--hosts", "host1:2,host2:2,host3:2", "--rsh", str(rsh), "--grace",
+                        "0.5", "--env", f"TEST_GATE={gate}", "--", PROGRAM, "worker", errors=subprocess.PIPE,
+                        MDIST_ELASTIC_REPLICAS="8", MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s")
+            signal.alarm(PATIENCE_S)
+            try:
+                begun = 0
+                while begun < 6 and (line := job.stdout.readline()):
+                    begun += "begun" in line
+                    if "begun" in line and begun == 4:
+                        subprocess.run(["ip", "-n", "host2", "link", "set", "eth0", "down"], check=True)
+                gate.touch()
+                said, errors = job.communicate()
+            finally:
+                signal.alarm(0)
+                job.kill()
+                subprocess.run(["ip", "-n", "host2", "link", "set", "eth0", "up"], check=True)
+        if job.returncode != 0 or errors.count("does not answer") > 2:
+            raise Late(said + errors)
+        self.assertEqual(set(re.findall(r"result (\w+)", said)), {expected}, errors)
+        self.assertIn("workers 4", said)
+        self.assertIn("Workers failed on host2 again and again", errors)
+        self.assertRegex(errors, "(takes its place|begins) on host3")
 
 
 unittest.main(argv=sys.argv[:1])
