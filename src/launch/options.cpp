@@ -27,8 +27,9 @@ Signals: INT, TERM and HUP ask the workers to end. Another one, at least a secon
 USR2 are passed on to the workers.
 
 An elastic job (-n MIN:MAX, and the key elastic.replicas) goes on when workers are lost. A worker that was killed is
-replaced. The job has ended well if one of its workers has. While it runs, --resize changes its number of workers, from
-MIN to MAX.
+replaced, on another host if its own fails again and again. If workers are lost before the first commit, the job begins
+again. It has ended well if one of its workers has. While it runs, --resize changes its number of workers, from MIN to
+MAX, and so do the hosts that the command of --discover names, one on each line: alpha, alpha:2 or alpha slots=2.
 
 Examples:
 
@@ -36,6 +37,7 @@ Examples:
     MDIST_ELASTIC_REPLICAS=8 mdist launch -n 2:4 --job run8 -- ./train
     mdist launch --resize run8 2
     mdist launch --hosts alpha:2,beta:2 -- ./train
+    MDIST_ELASTIC_REPLICAS=8 mdist launch -n 2:4 --discover ./hosts.sh -- ./train
     mdist launch --nodes 2 --per-node 2 --node-rank 0 \
         --store 10.0.0.1:4400 -- ./train       # --node-rank 1 on the other
 )";
