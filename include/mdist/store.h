@@ -67,8 +67,18 @@ MDIST_API mdist_status_t mdist_store_create(const char *address, uint32_t worker
  * keys `elastic.*` and `communication.heartbeat_timeout` as the workers. Without a secret it takes no worker after the
  * first generation has formed, unless its `elastic.open` is true.
  *
- * Errors: as mdist_store_create, and MDIST_ERR_CONFIG if `elastic.replicas` is not set, or the keys contradict each
- * other.
+ * With the key `elastic.state` it keeps what it knows in that folder. If its process ends, create a store again with
+ * the same address, keys and job. It goes on where the other one was, and the workers come back to it. Until then
+ * they work on; only a regroup waits for it, up to `communication.join_timeout`. When the job is over, it removes what
+ * it has kept.
+ *
+ * Errors: as mdist_store_create, and
+ * - MDIST_ERR_CONFIG: `elastic.replicas` is not set, or the keys contradict each other. Reason `different_job`: the
+ *   folder has the state of another job. Reason `different_version`: another libmdist has written it. Reason
+ *   `bad_address`: port 0, together with `elastic.state`.
+ * - MDIST_ERR_FAILED_PRECONDITION, reason `busy`: another process serves from that folder.
+ * - MDIST_ERR_IO: the folder cannot be created, read or locked.
+ * - MDIST_ERR_DATA_LOSS: the state in it is damaged.
  * @param config  NULL: a new one, loaded from the environment
  * @thread any   @blocks on the resolution of the host's name, up to 10 s   @collective no   @calls-back never
  * @since 0.2
@@ -97,6 +107,15 @@ MDIST_API mdist_status_t mdist_store_worker_ended(mdist_store_t *store, uint64_t
  */
 MDIST_API mdist_status_t mdist_store_left_behind(mdist_store_t *store, uint64_t *id, int32_t *goes_on,
                                                  mdist_error_t **error);
+
+/**
+ * Says whether an elastic job is over, so that its store is not needed any more.
+ *
+ * Errors: why the job has failed for good, as its workers get it from mdist_regroup.
+ * @param ended  gets 1 if all workers of the newest generation have ended, else 0
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.3
+ */
+MDIST_API mdist_status_t mdist_store_ended(const mdist_store_t *store, int32_t *ended, mdist_error_t **error);
 
 /**
  * Asks a worker of an elastic job to leave, so that the job goes on with fewer workers and loses no step.

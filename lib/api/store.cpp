@@ -93,13 +93,24 @@ mdist_status_t mdist_store_create_elastic(const char *address, const mdist_confi
         options.open = elastic.open;
         check_names(options, job, secret);
         watch_forks();
-        *out = publish<mdist_store_t>(std::make_shared<StoreService>(address, options, kResolveNs));
+        *out = publish<mdist_store_t>(
+            std::make_shared<StoreService>(address, std::move(options), elastic.state, kResolveNs));
     });
 }
 
 mdist_status_t mdist_store_dismiss(mdist_store_t *store, uint64_t id, mdist_error_t **error) {
     return guard("mdist_store_dismiss", error,
                  [&] { with_elastic(*pin(store), [&](ElasticStore &elastic) { elastic.dismiss(id); }); });
+}
+
+mdist_status_t mdist_store_ended(const mdist_store_t *store, int32_t *ended, mdist_error_t **error) {
+    return guard("mdist_store_ended", error, [&] {
+        const auto pinned = pin(store);
+        need(ended, "ended");
+        const auto failure = with_elastic(*pinned, [](ElasticStore &elastic) { return elastic.failure(); });
+        if (failure && failure->reason() != "job_ended") throw Failure(*failure);
+        *ended = failure ? 1 : 0;
+    });
 }
 
 mdist_status_t mdist_store_left_behind(mdist_store_t *store, uint64_t *id, int32_t *goes_on, mdist_error_t **error) {

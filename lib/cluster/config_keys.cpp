@@ -72,6 +72,7 @@ constexpr ConfigKey kTable[] = {
      "How much input an iterator keeps for going back to the last commit; 0: none."},
     {"elastic.max_losses_per_commit", kCount, "3", "", 0,
      "How often the job may lose workers without a new commit before it gives up."},
+    {"elastic.state", kText, "", "", 0, "Folder in which the store keeps its state, so that it can come back."},
     {"elastic.open", kChoice, "false", "false, true", 0,
      "Whether a job without a secret lets in workers after it has formed."},
     {"gpu.blocking", kChoice, "false", "false, true, 0, 1", 0,

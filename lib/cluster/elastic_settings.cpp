@@ -81,6 +81,7 @@ ElasticSettings elastic_settings(const Config &config) {
     settings.copies = number_within(config, "elastic.copies", 1, kMostCopies);
     settings.rewind_bytes = config.bytes("elastic.rewind_bytes");
     settings.max_losses_per_commit = number_within(config, "elastic.max_losses_per_commit", 0, INT32_MAX);
+    settings.state = config.text("elastic.state");
     settings.open = config.text("elastic.open") == "true";
     refuse_what_does_not_fit(config);
     return settings;

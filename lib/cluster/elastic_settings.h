@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace mdist {
 
@@ -16,6 +17,7 @@ struct ElasticSettings {
     uint32_t copies = 1;
     uint64_t rewind_bytes = 0; // of each iterator
     uint32_t max_losses_per_commit = 3;
+    std::string state; // the folder in which the store keeps its state; empty: none
     bool open = false; // without a secret, newcomers are let in all the same
 
     bool on() const { return replicas != 0; }

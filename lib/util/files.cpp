@@ -25,8 +25,9 @@ Failure failed(std::string_view doing, const std::string &path, int code) {
     return file_failure(doing, in_quotes(path), code);
 }
 
-int opened(std::string_view doing, int at, const std::string &name, int flags, const std::string &path) {
-    const int fd = ::openat(at, name.c_str(), flags | O_CLOEXEC | O_NOCTTY, 0666);
+int opened(std::string_view doing, int at, const std::string &name, int flags, const std::string &path,
+           mode_t mode = 0666) {
+    const int fd = ::openat(at, name.c_str(), flags | O_CLOEXEC | O_NOCTTY, mode);
     if (fd < 0) throw failed(doing, path, errno);
     return fd;
 }
@@ -75,7 +76,7 @@ std::string Folder::path_of(std::string_view name) const {
 
 void Folder::lock() {
     if (::flock(fd(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return; // some file systems have no locks
-    throw Failure(MDIST_ERR_FAILED_PRECONDITION, text("another process is saving to ", mdist::in_quotes(path_),
+    throw Failure(MDIST_ERR_FAILED_PRECONDITION, text("another process has locked ", mdist::in_quotes(path_),
                                                       "; a folder belongs to one job at a time"))
         .reason("busy");
 }
@@ -116,12 +117,12 @@ std::string NewFile::temporary_name(const std::string &name) {
     return text(".", name, ".new");
 }
 
-NewFile::NewFile(Folder &folder, std::string name)
+NewFile::NewFile(Folder &folder, std::string name, bool only_owner)
     : folder_(folder),
       name_(std::move(name)),
       temporary_(temporary_name(name_)),
       file_(opened("create", folder.fd(), temporary_, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK,
-                   folder.path_of(temporary_))) {}
+                   folder.path_of(temporary_), only_owner ? 0600 : 0666)) {}
 
 NewFile::~NewFile() {
     if (!committed_) folder_.remove(temporary_);

@@ -52,7 +52,8 @@ class Folder {
 /// A file being written. Without commit() it is removed.
 class NewFile {
   public:
-    NewFile(Folder &folder, std::string name);
+    /// `only_owner`: nobody else may read it.
+    NewFile(Folder &folder, std::string name, bool only_owner = false);
     ~NewFile();
     NewFile(const NewFile &) = delete;
     NewFile &operator=(const NewFile &) = delete;

@@ -17,6 +17,8 @@ mdist_store_t *elastic_store(const JobStoreOptions &options, const char *secret)
     require_ok(mdist_config_load_environment(config, &error), error);
     require_ok(mdist_config_set(config, "elastic.min_workers", std::to_string(options.least).c_str(), &error), error);
     require_ok(mdist_config_set(config, "elastic.max_workers", std::to_string(options.size).c_str(), &error), error);
+    if (!options.state.empty())
+        require_ok(mdist_config_set(config, "elastic.state", options.state.c_str(), &error), error);
     mdist_store_t *store = nullptr;
     require_ok(mdist_store_create_elastic(options.address.c_str(), config, options.job.c_str(), secret, &store, &error),
                error);
@@ -75,6 +77,13 @@ uint32_t JobStore::first_gone() const {
 void JobStore::worker_ended(uint64_t id) {
     mdist_error_t *error = nullptr;
     require_ok(mdist_store_worker_ended(store_.get(), id, &error), error);
+}
+
+bool JobStore::ended() const {
+    mdist_error_t *error = nullptr;
+    int32_t ended = 0;
+    require_ok(mdist_store_ended(store_.get(), &ended, &error), error);
+    return ended != 0;
 }
 
 std::optional<LeftBehind> JobStore::take_left_behind() {

@@ -17,6 +17,7 @@ struct JobStoreOptions {
     uint32_t least = 0; // workers of an elastic job; 0: the job is not elastic
     std::string job;
     std::string secret; // empty: none
+    std::string state = {}; // of an elastic job: the folder in which the store keeps its state; empty: as configured
 };
 
 /// What the configuration of this environment says about a key. Throws std::runtime_error.
@@ -41,6 +42,8 @@ class JobStore {
     uint32_t first_gone() const;
     /// Tells the store of an elastic job that the process of a worker has ended.
     void worker_ended(uint64_t id);
+    /// Whether an elastic job is over. Throws std::runtime_error with the reason if it has failed for good.
+    bool ended() const;
     /// Returns each of them once.
     std::optional<LeftBehind> take_left_behind();
     /// Whether an elastic job has ended in its first generation: no worker has asked for another one.

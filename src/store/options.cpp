@@ -14,8 +14,9 @@ The first lines of stdout are the variables that the workers need, as NAME=VALUE
 TERM, HUP and QUIT end the store with status 0. A job that has formed goes on without it.
 
 With -n MIN:MAX the store serves one elastic job, and decides which workers make it up. It needs the key
-elastic.replicas, so set MDIST_ELASTIC_REPLICAS for it. Workers then need no rank. Keep the store alive for as long as
-the job.
+elastic.replicas, so set MDIST_ELASTIC_REPLICAS for it. Workers then need no rank. The store ends with the job: with
+status 0 when all workers have ended, with 1 if the job has failed for good. Keep it alive for as long. With --state it
+may be killed in between: start it again with the same command, and the job goes on.
 
 Give the store an address that all workers can reach. Give it and all workers the same secret, which `mdist secret`
 writes.
@@ -27,7 +28,7 @@ Examples:
     MDIST_STORE=10.0.0.1:4400 MDIST_STORE_OWNER=launcher MDIST_JOB_ID=run7 \
         MDIST_SECRET_FILE=job.secret MDIST_RANK=0 MDIST_SIZE=4 ./train
     MDIST_ELASTIC_REPLICAS=8 mdist store 10.0.0.1:4400 -n 2:4 --job run8 \
-        --secret-file job.secret
+        --secret-file job.secret --state /var/lib/run8
 )";
 
 } // namespace
@@ -45,6 +46,11 @@ void add_serve_options(CLI::App &store, ServeOptions &options) {
     CLI::Option *secret = store.add_option("--secret-file", options.secret_file,
                                            "workers prove that they know it (default: MDIST_SECRET_FILE)");
     secret->type_name("FILE");
+    store
+        .add_option("--state", options.state,
+                    "keep what the store of an elastic job knows in this folder, so that it can "
+                    "be killed and started again")
+        ->type_name("FOLDER");
     store.add_flag("--no-secret", options.no_secret, "let anybody join while the job forms")->excludes(secret);
     store.footer(kStoreFooter);
 }

@@ -49,6 +49,10 @@ void print_variables(const JobStore &store, const WorkerRange &workers, const st
 
 int serve_store(const ServeOptions &options) {
     const WorkerRange workers = parse_worker_range(options.workers);
+    if (!options.state.empty() && workers.least == 0)
+        throw UsageError(
+            "--state needs an elastic job: -n MIN:MAX. A job of fixed size ends with its first loss, and needs no "
+            "store once it has formed");
     const std::string job = given_or_variable(options.job, "MDIST_JOB_ID");
     const std::string file = options.no_secret ? "" : given_or_variable(options.secret_file, "MDIST_SECRET_FILE");
     const std::string secret = file.empty() ? "" : read_secret(file);
@@ -58,13 +62,14 @@ int serve_store(const ServeOptions &options) {
             << (configured("elastic.open") == "true" ? "at any time" : "while the job forms")
             << ". Write one with `mdist secret FILE`, and give it to the store and all workers, or say --no-secret\n";
     Signals signals; // before the store, whose thread must not receive signals
-    const JobStore store(JobStoreOptions{options.address, workers.most, workers.least, job, secret});
+    const JobStore store(JobStoreOptions{options.address, workers.most, workers.least, job, secret, options.state});
     print_variables(store, workers, job, file);
     std::string told;
     do {
+        const bool over = workers.least != 0 && store.ended();
         const std::string now = store.progress();
-        if (now == told) continue;
-        std::cerr << "mdist store: " << now << std::endl;
+        if (now != told) std::cerr << "mdist store: " << now << std::endl;
+        if (over) return 0;
         told = now;
     } while (!asked_to_end(signals));
     return 0;

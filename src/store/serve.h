@@ -16,11 +16,12 @@ struct ServeOptions {
     std::string job;         // empty: MDIST_JOB_ID, else none
     std::string secret_file; // empty: MDIST_SECRET_FILE, else none
     bool no_secret = false;
+    std::string state; // folder in which the store of an elastic job keeps its state; empty: none
 };
 
 void add_serve_options(CLI::App &store, ServeOptions &options);
 
-/// Serves until a signal asks it to end. Returns the exit status. Throws UsageError, std::system_error, std::runtime_error.
+/// Serves until a signal asks it to end, or until its elastic job is over. Returns the exit status. Throws UsageError, std::system_error, std::runtime_error.
 int serve_store(const ServeOptions &options);
 
 } // namespace mdist

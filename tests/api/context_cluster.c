@@ -130,6 +130,17 @@ CALL(store_worker_ended) {
     return status;
 }
 
+CALL(store_ended) {
+    (void)w;
+    mdist_store_t *store = NULL;
+    int32_t ended = 7;
+    mdist_status_t status = create_elastic(&store, error);
+    if (status == MDIST_OK) status = mdist_store_ended(store, &ended, error);
+    if (status == MDIST_OK && ended != 0) status = MDIST_ERR_INTERNAL;
+    mdist_store_destroy(store);
+    return status;
+}
+
 CALL(store_left_behind) {
     (void)w;
     mdist_store_t *store = NULL;
@@ -158,18 +169,32 @@ CALL(gpu_count) {
 }
 
 static const Entry entries[] = {
-    ENTRY(config_create, ANYWHERE),       ENTRY(config_key_describe, ANYWHERE),
-    ENTRY(config_set, ANYWHERE),          ENTRY(config_get, ANYWHERE),
-    ENTRY(config_load_text, ANYWHERE),    ENTRY(config_load_environment, ANYWHERE),
-    ENTRY(config_set_cluster, ANYWHERE),  ENTRY(cluster_create, ANYWHERE),
-    ENTRY(cluster_from_config, ANYWHERE), ENTRY(cluster_from_tf_config, ANYWHERE),
-    ENTRY(cluster_union, ANYWHERE),       ENTRY(cluster_add_task, ANYWHERE),
-    ENTRY(cluster_set_task, ANYWHERE),    ENTRY(cluster_describe, ANYWHERE),
-    ENTRY(cluster_describe_task, ANYWHERE), ENTRY(cluster_explain, ANYWHERE),
-    ENTRY(store_create, ANYWHERE),        ENTRY(store_address, ANYWHERE),
-    ENTRY(store_restart, ANYWHERE),       ENTRY(store_progress, ANYWHERE),
-    ENTRY(store_first_gone, ANYWHERE),    ENTRY(gpu_count, ANYWHERE),
-    ENTRY(store_create_elastic, ANYWHERE), ENTRY(store_worker_ended, ANYWHERE), ENTRY(store_dismiss, ANYWHERE),
+    ENTRY(config_create, ANYWHERE),
+    ENTRY(config_key_describe, ANYWHERE),
+    ENTRY(config_set, ANYWHERE),
+    ENTRY(config_get, ANYWHERE),
+    ENTRY(config_load_text, ANYWHERE),
+    ENTRY(config_load_environment, ANYWHERE),
+    ENTRY(config_set_cluster, ANYWHERE),
+    ENTRY(cluster_create, ANYWHERE),
+    ENTRY(cluster_from_config, ANYWHERE),
+    ENTRY(cluster_from_tf_config, ANYWHERE),
+    ENTRY(cluster_union, ANYWHERE),
+    ENTRY(cluster_add_task, ANYWHERE),
+    ENTRY(cluster_set_task, ANYWHERE),
+    ENTRY(cluster_describe, ANYWHERE),
+    ENTRY(cluster_describe_task, ANYWHERE),
+    ENTRY(cluster_explain, ANYWHERE),
+    ENTRY(store_create, ANYWHERE),
+    ENTRY(store_address, ANYWHERE),
+    ENTRY(store_restart, ANYWHERE),
+    ENTRY(store_progress, ANYWHERE),
+    ENTRY(store_first_gone, ANYWHERE),
+    ENTRY(gpu_count, ANYWHERE),
+    ENTRY(store_create_elastic, ANYWHERE),
+    ENTRY(store_worker_ended, ANYWHERE),
+    ENTRY(store_dismiss, ANYWHERE),
     ENTRY(store_left_behind, ANYWHERE),
+    ENTRY(store_ended, ANYWHERE),
 };
 const Table cluster_table = {entries, sizeof entries / sizeof *entries};

@@ -330,6 +330,7 @@ static int takes_no_handle(const char *name) {
         "mdist_store_create",
         "mdist_store_create_elastic",
         "mdist_store_dismiss",
+        "mdist_store_ended",
         "mdist_store_left_behind",
         "mdist_store_worker_ended", // with a store of its own, since that of the table is of a fixed size
         "mdist_checkpoint_latest",

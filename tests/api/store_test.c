@@ -76,12 +76,32 @@ static void what_cannot_be_served_is_refused(void **state) {
     assert_null(store);
 }
 
+static void the_store_of_an_elastic_job_says_whether_the_job_is_over(void **state) {
+    (void)state;
+    mdist_error_t *error = NULL;
+    mdist_config_t *config = NULL;
+    OK(mdist_config_create(&config, &error));
+    OK(mdist_config_set(config, "elastic.replicas", "2", &error));
+    mdist_store_t *store = NULL;
+    OK(mdist_store_create_elastic("127.0.0.1:0", config, "job", NULL, &store, &error));
+    mdist_config_destroy(config);
+    int32_t ended = 7;
+    OK(mdist_store_ended(store, &ended, &error));
+    assert_int_equal(ended, 0);
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_ended(store, NULL, &error));
+    mdist_store_destroy(store);
+    store = make_store("127.0.0.1:0");
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_store_ended(store, &ended, &error));
+    mdist_store_destroy(store);
+}
+
 int main(void) {
     quiet_log();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_address_has_the_host_as_given_and_the_true_port),
         cmocka_unit_test(progress_names_the_missing),
         cmocka_unit_test(what_cannot_be_served_is_refused),
+        cmocka_unit_test(the_store_of_an_elastic_job_says_whether_the_job_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 elastic_store_test.py MDIST PROGRAM, where PROGRAM is the test multi_elastic, whose training it runs."""
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -18,6 +19,11 @@ from workers import start
 WORKER = sys.argv[2]
 SETTINGS = {"MDIST_ELASTIC_REPLICAS": "8", "MDIST_ELASTIC_OPEN": "true", "TEST_STEPS": "2000", "TEST_PID": "1"}
 LATE = re.compile(r"ABORTED|DATA_LOSS|TIMEOUT|PEER_LOST")  # what a worker says that was missed, or that misses others
+
+
+def free_address(host):
+    with socket.create_server((host, 0)) as free:
+        return f"{host}:{free.getsockname()[1]}"
 
 
 class Process:
@@ -78,9 +84,9 @@ class ElasticStore(Case):
         self.processes.append(Process(*words, **self.silence, **variables))
         return self.processes[-1]
 
-    def store(self, size, *more, **variables):
+    def store(self, size, *more, address="127.0.0.1:0", **variables):
         """A store, and the variables that it prints for the workers."""
-        store = self.run_beside(MDIST, "store", "127.0.0.1:0", "-n", size,
+        store = self.run_beside(MDIST, "store", address, "-n", size,
                                 *(more or ["--job", "by-hand", "--no-secret"]), **variables)
         store.await_lines(r"(MDIST_ELASTIC_MAX_WORKERS)")
         said = dict(line.strip().split("=", 1) for line in store.lines if line.startswith("MDIST_"))
@@ -116,8 +122,87 @@ class ElasticStore(Case):
         workers[0].kill()
         self.assertEqual(self.results([newcomer, workers[1]]), self.undisturbed())
         store.await_lines(r"(all workers of generation \d+ of the job have ended)")
-        store.process.send_signal(signal.SIGTERM)
         self.assertEqual(store.end(), 0)
+
+    def store_at(self, address, *more, **variables):
+        """A store that keeps its state, and the variables that it prints."""
+        return self.store("2:3", "--job", "back", "--no-secret", "--state", str(self.folder / "state"), *more,
+                          address=address, MDIST_LOG="info", **variables)
+
+    @in_time(3)
+    def test_a_store_that_is_killed_comes_back(self, limit_s):
+        """Killed as workers are lost, ask, get a generation and are connected. MDIST_TEST_COUNT=n does all that n times."""
+        self.begin(limit_s)
+        address = free_address("127.0.0.82")
+        store, variables = self.store_at(address)
+        variables["MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT"] = "1000"
+        workers = [self.worker(variables) for _ in range(3)]
+        for worker in workers:
+            worker.await_lines("(begun)")
+        moments = (None, "(asks for the next one)", r"(generation \d+ has)", r"(workers of generation \d+ are connected)")
+        for moment in moments * int(os.environ.get("MDIST_TEST_COUNT", "1")):
+            workers.pop(0).kill()
+            if moment:
+                store.await_lines(moment)
+            store.kill()
+            store, _ = self.store_at(address)
+            workers.append(self.worker(variables))
+            workers[-1].await_lines("(begun)")
+        self.assertEqual(self.results(workers), self.undisturbed())
+        self.assertEqual(store.end(), 0)  # it ends with its job
+        self.assertEqual(list((self.folder / "state").iterdir()), [])
+
+    @in_time(3)
+    def test_while_the_state_cannot_be_kept_no_generation_begins(self, limit_s):
+        self.begin(limit_s)
+        store, variables = self.store_at(free_address("127.0.0.83"))
+        resource.prlimit(store.process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))  # as a full disk
+        workers = [self.worker(variables) for _ in range(3)]
+        store.await_lines("(its state could not be kept, so no generation begins until it can: .*File too large)")
+        self.assertNotIn("begun", "".join(line for worker in workers for line in worker.lines))
+        resource.prlimit(store.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        for worker in workers:
+            worker.await_lines("(begun)")
+        self.assertEqual(self.results(workers), self.undisturbed())
+
+    def test_it_says_what_is_wrong_with_a_state(self):
+        self.begin(LONG_ENOUGH_S)
+        address, folder = free_address("127.0.0.84"), self.folder / "state"
+
+        def refused(*words, job="back", state=folder, size="2:3", at=address, **variables):
+            words = [MDIST, "store", at, "-n", size, "--job", job, "--no-secret", "--state", str(state), *words]
+            result = subprocess.run(words, env=environment(MDIST_ELASTIC_REPLICAS="8", **variables),
+                                    capture_output=True, text=True, timeout=PATIENCE_S)
+            self.assertNotEqual(result.returncode, 0)
+            return result.stderr
+        store, variables = self.store_at(address)
+        self.assertIn("another process has locked", refused(at=free_address("127.0.0.85")))
+        workers = [self.worker(variables) for _ in range(3)]
+        for worker in workers:
+            worker.await_lines("(begun)")
+        store.kill()
+        file = folder / "store.state"
+        self.assertEqual(file.stat().st_mode & 0o777, 0o600)
+        self.assertIn('the state is that of the job "back" with 8 replicas', refused(job="other"))
+        whole = file.read_bytes()
+        file.write_bytes(whole[:-1])
+        self.assertIn("is damaged", refused())
+        file.write_bytes(b"hello")
+        self.assertIn("is no state of a store", refused())
+        file.write_bytes(whole[:4] + b"\x09" + whole[5:])
+        self.assertIn("has version 9, but this store reads version 1", refused())
+        file.write_bytes(whole)
+        self.assertIn("name one", refused(at="127.0.0.84:0"))
+        self.assertIn("--state needs an elastic job", refused(size="3"))
+        self.assertIn("Not a directory", refused(state=file / "below"))
+        store, _ = self.store_at(address)
+        await_that(lambda: "3 of 3 workers are connected" in "".join(store.lines), "workers that come back")
+        store.kill()
+        for worker in workers:
+            worker.kill()
+        lost = refused(MDIST_ELASTIC_WAIT="0.5s", MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT="0.5s")
+        self.assertIn("none of the 3 workers of generation 1 has come back to the store within 1 s", lost)
+        self.assertEqual(list(folder.iterdir()), [])
 
     @in_time(3)
     def test_workers_of_torchrun_join(self, limit_s):
@@ -142,12 +227,11 @@ class ElasticStore(Case):
     @in_time(3)
     def test_two_launchers_run_one_job(self, limit_s):
         self.begin(limit_s)
-        with socket.create_server(("127.0.0.81", 0)) as free:
-            port = free.getsockname()[1]
+        address = free_address("127.0.0.81")
 
         def launcher(node):
             return self.run_beside(MDIST, "launch", "-n", "1:4", "--nodes", "2", "--node-rank", str(node), "--store",
-                                   f"127.0.0.81:{port}", "--no-secret", "--", WORKER, "worker", TEST_GATE=str(self.gate))
+                                   address, "--no-secret", "--", WORKER, "worker", TEST_GATE=str(self.gate))
         first, second = launcher(0), launcher(1)
         for each in (first, second):
             each.await_lines("(begun)", 2)

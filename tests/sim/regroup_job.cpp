@@ -12,19 +12,7 @@ constexpr uint64_t kLongStop = 10 * kSecond;
 
 RegroupJob::RegroupJob(uint64_t seed, const RegroupPlan &wanted, bool trace)
     : simulation(seed, trace), plan(wanted), result(undisturbed(wanted.replicas, wanted.steps)) {
-    store_process = &simulation.add_process();
-    ElasticStoreOptions options;
-    options.replicas = plan.replicas;
-    options.min_workers = plan.min_workers;
-    options.max_workers = plan.max_workers;
-    options.wait_ns = 3 * kSecond;
-    options.heartbeat_timeout_ns = kSilence;
-    options.job = "simulated";
-    options.secret = plan.secret ? "a secret" : "";
-    options.open = true;
-    store = std::make_unique<ElasticStore>(*store_process, options);
-    store_process->listen_at(4400);
-    store_process->run(store.get());
+    start_store(simulation.add_process());
     for (uint32_t i = 0; i < plan.workers; ++i) add_worker();
     for (const uint64_t when : plan.joins) {
         simulation.at(simulation.now() + when, [this] { add_worker(); });
@@ -35,6 +23,35 @@ RegroupJob::RegroupJob(uint64_t seed, const RegroupPlan &wanted, bool trace)
         simulation.at(simulation.now() + fault.at_ns, [this, fault] { apply(fault); });
         last_fault_ns = std::max(last_fault_ns, simulation.now() + fault.at_ns);
     }
+}
+
+/// Goes on from the state that was kept, if there is any.
+void RegroupJob::start_store(Process &process) {
+    store_process = &process;
+    ElasticStoreOptions options;
+    options.replicas = plan.replicas;
+    options.min_workers = plan.min_workers;
+    options.max_workers = plan.max_workers;
+    options.wait_ns = 3 * kSecond;
+    options.heartbeat_timeout_ns = kSilence;
+    options.job = "simulated";
+    options.secret = plan.secret ? "a secret" : "";
+    options.open = true;
+    options.kept = kept;
+    options.keep = [this](const std::string &bytes) {
+        if (disk_is_full) throw Failure(MDIST_ERR_IO, "No space left on device");
+        kept = bytes;
+    };
+    store = std::make_unique<ElasticStore>(*store_process, options);
+    store_process->listen_at(4400);
+    store_process->run(store.get());
+}
+
+void RegroupJob::restart_store(uint64_t after) {
+    simulation.kill(*store_process);
+    simulation.after(after, [this] {
+        if (!store->failure()) start_store(simulation.add_process_in_place_of(*store_process));
+    });
 }
 
 RegroupWorker &RegroupJob::add_worker() {
@@ -110,6 +127,12 @@ void RegroupJob::apply(const FaultPlan &fault) {
             return simulation.after(lasts, [this] { simulation.go_on(*store_process); });
         case Fault::kStoreKill:
             return simulation.kill(*store_process);
+        case Fault::kStoreRestart:
+            if (store_process->alive() && !store_process->stopped()) restart_store(lasts);
+            return;
+        case Fault::kFullDisk:
+            disk_is_full = true;
+            return simulation.after(lasts, [this] { disk_is_full = false; });
         case Fault::kNoStore:
             return cut_all_from_store();
         case Fault::kDismiss:

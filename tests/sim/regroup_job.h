@@ -6,8 +6,8 @@
 #include "regroup_program.h"
 #include "simulation.h"
 
-#include "membership/worker/member.h"
 #include "membership/store/elastic_store.h"
+#include "membership/worker/member.h"
 #include "util/text.h"
 
 #include <map>
@@ -32,12 +32,14 @@ enum class Fault {
     kReset,
     kStoreStop,
     kStoreKill,
+    kStoreRestart, // it is killed, and comes back
+    kFullDisk,     // the store cannot keep its state
     kNoStore,
     kDismiss,
     kSlow, // its program makes no call for a while, but its library lives
     kHang, // the same for ever
 };
-inline constexpr uint64_t kFaults = 12;
+inline constexpr uint64_t kFaults = 14;
 inline constexpr uint32_t kLeaves = 1u << 31; // beside the number of newcomers: somebody was asked to leave
 
 struct FaultPlan {
@@ -120,6 +122,8 @@ struct RegroupJob {
     uint64_t result; // of the undisturbed training
     Process *store_process = nullptr;
     std::unique_ptr<ElasticStore> store;
+    std::string kept; // the state of the store
+    bool disk_is_full = false;
     std::vector<std::unique_ptr<RegroupWorker>> workers;
     std::map<uint32_t, std::string> generations; // as their members have seen them
     uint32_t last_written = 0;
@@ -132,6 +136,8 @@ struct RegroupJob {
 
     RegroupWorker &add_worker();
     void apply(const FaultPlan &fault);
+    void start_store(Process &process);
+    void restart_store(uint64_t after);
     void cut(bool from_store);
     void cut_all_from_store();
     void check_written();

@@ -128,11 +128,13 @@ RegroupPlan plan_of(uint64_t seed) {
         plan.must_finish = true;
         return plan;
     }
-    if (kind == 5) { // connections end and the store is stopped, but every process lives
+    if (kind == 5) { // connections end and the store is stopped once, but every process lives
         const uint64_t events = events_of(seed, plan);
+        bool stops = false; // twice, that might take longer than workers wait
         for (uint64_t i = 1 + below(3); i > 0; --i) {
             FaultPlan fault;
-            fault.fault = below(4) == 0 ? Fault::kStoreStop : Fault::kReset;
+            fault.fault = below(4) == 0 && !stops ? Fault::kStoreStop : Fault::kReset;
+            stops = stops || fault.fault == Fault::kStoreStop;
             fault.at_event = below(events);
             plan.faults.push_back(fault);
         }
@@ -224,6 +226,29 @@ void a_kill_at_every_message_loses_nothing(void **) {
     assert_int_equal(wrong, 0);
 }
 
+/// A store that is killed at every message in turn, and comes back. So does one that loses a worker meanwhile.
+void a_store_that_comes_back_at_every_message_loses_nothing(void **) {
+    RegroupPlan plan;
+    plan.steps = 3;
+    plan.commit_every = 2;
+    plan.replicas = 5;
+    plan.must_finish = true;
+    plan.joins = {2 * kSecond};
+    plan.max_workers = 4;
+    const uint64_t events = events_of(7, plan);
+    Tally tally;
+    const uint64_t stride = tiered(7, 1);
+    for (uint64_t event = 0; event < events; event += stride)
+        for (const bool also_a_loss : {false, true}) {
+            plan.faults = {{Fault::kStoreRestart, event, 0}};
+            if (also_a_loss) plan.faults.push_back({Fault::kKill, event + 1, 0});
+            if (holds(7, plan, false, &tally)) continue;
+            print_error("with a restart at event %llu\n", static_cast<unsigned long long>(event));
+            assert_true(false);
+        }
+    print_message("%llu events: %s\n", static_cast<unsigned long long>(events), tally.text().c_str());
+}
+
 /// A worker whose program hangs is heard all the time. The others go on without it, and it knows why.
 void a_worker_that_hangs_is_dropped(void **) {
     Tally tally;
@@ -252,6 +277,7 @@ SUBJECT(regroup) {
         cmocka_unit_test(without_a_store_the_next_loss_ends_the_job),
         cmocka_unit_test(newcomers_wait_while_the_members_cannot_reach_the_store),
         cmocka_unit_test(a_kill_at_every_message_loses_nothing),
+        cmocka_unit_test(a_store_that_comes_back_at_every_message_loses_nothing),
         cmocka_unit_test(a_worker_that_hangs_is_dropped),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -120,6 +120,12 @@ Process &Simulation::add_process() {
     return *processes_.back();
 }
 
+Process &Simulation::add_process_in_place_of(const Process &dead) {
+    const auto number = static_cast<uint32_t>(processes_.size());
+    processes_.push_back(std::make_unique<Process>(*this, number, dead.host_));
+    return *processes_.back();
+}
+
 void Simulation::trace(const std::string &what) {
     if (trace_) std::fprintf(stderr, "%9.3f ms  %s\n", static_cast<double>(now_) / 1e6, what.c_str());
 }

@@ -74,6 +74,8 @@ class Simulation {
     ~Simulation();
 
     Process &add_process();
+    /// Another process on the host of one that was killed.
+    Process &add_process_in_place_of(const Process &dead);
     uint64_t now() const { return now_; }
     uint64_t random(uint64_t below) { return engine_() % below; }
     void at(uint64_t time, std::function<void()> event);

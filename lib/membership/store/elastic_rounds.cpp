@@ -56,6 +56,7 @@ void ElasticStore::add_time_slept() {
     for (auto &[id, heard_ns] : heard_ns_) heard_ns = std::min(now, heard_ns + slept_ns);
     for (auto &[id, due_ns] : due_ns_) due_ns += slept_ns;
     if (waits_since_ns_) waits_since_ns_ = std::min(now, *waits_since_ns_ + slept_ns);
+    if (awaits_return_ns_) awaits_return_ns_ = std::min(now, *awaits_return_ns_ + slept_ns);
     next_ns_ = now;
 }
 
@@ -131,6 +132,11 @@ void ElasticStore::look() {
         return fail(
             Failure(MDIST_ERR_ABORTED, text("all workers of generation ", generation_.number, " of the job have ended"))
                 .reason("job_ended"));
+    if (is_forsaken())
+        return fail(Failure(MDIST_ERR_TIMEOUT, text("none of the ", members_.size(), " workers of generation ",
+                                                    generation_.number, " has come back to the store within ",
+                                                    seconds_text(options_.heartbeat_timeout_ns + options_.wait_ns)))
+                        .reason("too_few_workers"));
     if (state_ == State::kReady) return;
     if (state_ == State::kMeshing) return look_at_mesh();
     // While no member asks, the generation may be working, even if the store cannot hear any of them.
@@ -164,7 +170,8 @@ Recovery ElasticStore::recovery_among(const Tally &tally) const {
 /// The commit that these survivors can resume from.
 Recovery ElasticStore::recovery_of(const Tally &tally) {
     Recovery recovery = recovery_among(tally);
-    has_commit_ = has_commit_ || recovery.resume || !recovery.lost.empty();
+    const bool had_commit = std::exchange(has_commit_, has_commit_ || recovery.resume || !recovery.lost.empty());
+    if (has_commit_ && !had_commit) keep(generation_);
     return recovery;
 }
 
@@ -173,7 +180,9 @@ void ElasticStore::close_round(const Tally &tally, const Recovery &recovery) {
     std::vector<ConnectionId> members = tally.survivors;
     members.insert(members.end(), tally.newcomers.begin(), tally.newcomers.end());
     members.resize(std::min<std::size_t>(members.size(), options_.max_workers));
-    const Generation former = write_generation(members, options_.replicas, recovery.resume);
+    Generation next = next_generation(members, options_.replicas, recovery.resume);
+    if (!keep(next)) return; // nobody has heard of it, and the round closes at a later look
+    const Generation former = begin(std::move(next));
     waits_since_ns_.reset();
     due_ns_.clear();
     log_info("the store: generation ", generation_.number, " has ", members.size(), " workers");
@@ -227,7 +236,7 @@ bool ElasticStore::drop_unreachable() {
                Failure(MDIST_ERR_ABORTED,
                        text(where, others, ". The job goes on without the first", firewall_advice(ListenAt())))
                    .reason("unreachable"));
-        ended_.insert(found->second.said.id);
+        note_end_of(found->second.said.id);
         workers_.erase(found);
     }
     return !dropped.empty();

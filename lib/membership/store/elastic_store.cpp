@@ -55,6 +55,7 @@ ElasticStore::ElasticStore(World &world, ElasticStoreOptions options)
       next_ns_(world.now_ns() + interval_ns_) {
     options_.max_workers = std::min(options_.max_workers, options_.replicas);
     lobby_.expect(options_.max_workers);
+    if (!options_.kept.empty()) come_back();
 }
 
 void ElasticStore::received(ConnectionId connection, std::string_view bytes) {
@@ -81,6 +82,7 @@ void ElasticStore::join(Guest guest, Joining joining) {
     if (const auto due = due_ns_.find(id); due != due_ns_.end())
         due->second = std::max(due->second, world_.now_ns() + options_.heartbeat_timeout_ns);
     note_sign_of_life(id);
+    if (is_member(id)) awaits_return_ns_.reset();
     const ConnectionId connection = guest.connection;
     send(connection, let_in(std::move(guest), std::move(joining), kMostFromElastic), FrameKind::kWelcome, news_for(id));
 }
@@ -115,9 +117,13 @@ void ElasticStore::lost(const Worker &worker) {
     look();
 }
 
+void ElasticStore::note_end_of(WorkerId id) {
+    if (is_member(id) && ended_.insert(id).second) keep(generation_);
+}
+
 void ElasticStore::ended(ConnectionId connection) {
     const WorkerId id = workers_.at(connection).said.id;
-    if (is_member(id)) ended_.insert(id);
+    note_end_of(id);
     drop(connection);
 }
 
@@ -129,8 +135,8 @@ void ElasticStore::give_up_on(WorkerId id) {
     refuse(found->first, found->second.channel, failure);
     workers_.erase(found);
     due_ns_.erase(id);
-    ended_.insert(id);
     dropped_.insert(id);
+    note_end_of(id);
     left_behind_.push_back({id, true});
 }
 
@@ -142,7 +148,7 @@ std::optional<ElasticStore::LeftBehind> ElasticStore::take_left_behind() {
 }
 
 void ElasticStore::reaped(WorkerId id) {
-    if (is_member(id)) ended_.insert(id);
+    note_end_of(id);
     if (const auto found = find(id); found != workers_.end()) return drop(found->first);
     look();
 }
@@ -151,6 +157,7 @@ void ElasticStore::dismiss(WorkerId id) {
     const auto found = find(id);
     if (is_member(id)) {
         leaving_.insert(id);
+        keep(generation_);
         tell_members();
     } else if (found != workers_.end() && workers_.size() > options_.min_workers) { // it has nothing that others need
         refuse(found->first, found->second.channel, dismissed(text("the worker at ", found->second.said.listens.host)));
@@ -241,6 +248,7 @@ void ElasticStore::asked(Worker &worker, const std::string &payload) {
 void ElasticStore::fail(const Failure &failure) {
     failure_ = failure;
     state_ = State::kFailed;
+    forget();
     if (failure.reason() == "job_ended")
         log_info("the store: ", failure.message());
     else

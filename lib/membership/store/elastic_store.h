@@ -21,11 +21,16 @@
 // make progress at a time, whatever members believe that the store cannot hear. The round stays open for `wait` if
 // there are too few members, or if a silent member may have state that nobody else has. Then the job fails for good.
 //
-// Members send heartbeats to the store for as long as they live. A member whose connection breaks connects again. One
-// thread at a time.
+// Members send heartbeats to the store for as long as they live. A member whose connection breaks connects again.
+//
+// A store that is killed can come back, if somebody keeps its state (elastic_state.cpp). A generation is kept before
+// anybody hears of it. One that comes back does not know whether its members were told GO. It takes them to be at work:
+// those that were not told ask again, and the others lose the connections with them, and ask, too. One thread at a
+// time.
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -46,10 +51,15 @@ struct ElasticStoreOptions {
     std::string job;
     std::string secret;
     bool open = false; // whether newcomers may come without a secret
+    /// Keeps the state, so that it is there after a crash; "": the job is over. Throws IO; then the store tries again
+    /// later. Empty: nobody keeps it.
+    std::function<void(const std::string &state)> keep = {};
+    std::string kept = {}; // what keep() was given last, by the store of this job that came before; empty: none
 };
 
 class ElasticStore final : public Store {
   public:
+    /// Throws DATA_LOSS or CONFIG (`different_job`) if it cannot go on from what was kept.
     ElasticStore(World &world, ElasticStoreOptions options);
 
     void received(ConnectionId connection, std::string_view bytes) override;
@@ -110,6 +120,11 @@ class ElasticStore final : public Store {
     void send_away_newcomers();
     bool drop_unreachable();
     void fail(const Failure &failure);
+    void note_end_of(WorkerId member);
+    void come_back();
+    bool is_forsaken() const;
+    bool keep(const Generation &generation);
+    void forget();
     void add_time_slept();
     std::string news_for(WorkerId id) const;
     void tell_members();
@@ -125,6 +140,8 @@ class ElasticStore final : public Store {
     bool has_commit_ = false;                // some worker has marked a commit
     std::optional<uint64_t> waits_since_ns_; // for enough workers, or for those that have the rest of the state
     std::optional<Failure> failure_;
+    std::optional<uint64_t> awaits_return_ns_; // since when a store that has come back has heard of no member
+    std::string complaint_;                    // why the state could not be kept last time
     uint64_t next_ns_;
 };
 

@@ -189,21 +189,21 @@ std::optional<Failure> FixedStore::split_by_loopback() const {
 }
 
 void FixedStore::look() {
-    if (state_ == State::kOpen && workers_.size() == options_.size) begin();
+    if (state_ == State::kOpen && workers_.size() == options_.size) begin_generation();
     if (state_ != State::kMeshing || !all_meshed()) return;
     state_ = State::kReady;
     log_info("the store: all ", options_.size, " workers are connected");
     send_to_members(FrameKind::kGo, {});
 }
 
-void FixedStore::begin() {
+void FixedStore::begin_generation() {
     if (const auto failure = split_by_loopback()) {
         for (auto &[id, worker] : workers_) send(id, worker, FrameKind::kRefused, encode(*failure));
         return end_generation(failure->message(), MDIST_NONE);
     }
     std::vector<ConnectionId> by_rank(options_.size);
     for (const auto &[id, worker] : workers_) by_rank[worker.rank] = id;
-    write_generation(by_rank, 0, std::nullopt);
+    begin(next_generation(by_rank, 0, std::nullopt));
     first_gone_ = MDIST_NONE;
     tell_progress_ns_ = UINT64_MAX;
     send_to_members(FrameKind::kGeneration, encode(generation_));

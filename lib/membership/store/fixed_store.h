@@ -63,7 +63,7 @@ class FixedStore final : public Store {
     void send_away_who_differs(const Joining &chief);
     const Worker *worker(uint32_t rank) const;
     std::optional<Failure> split_by_loopback() const;
-    void begin();
+    void begin_generation();
     void go_on_without(uint32_t rank, uint32_t gone);
     void end_generation(const std::string &why, uint32_t gone);
     void tell_progress_soon();

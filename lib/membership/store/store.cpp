@@ -86,24 +86,35 @@ Store::Workers::const_iterator Store::find(WorkerId id) const {
 
 // ---- A generation begins
 
-Generation Store::write_generation(const std::vector<ConnectionId> &members, uint32_t replicas,
-                                   const std::optional<CommitId> &resume) {
+Generation Store::next_generation(const std::vector<ConnectionId> &members, uint32_t replicas,
+                                  const std::optional<CommitId> &resume) {
     Generation next;
     next.number = generation_.number + 1;
     world_.random(next.session.data(), next.session.size());
     world_.random(next.pulse.data(), next.pulse.size());
     next.resume = resume;
-    members_.clear();
     const auto spans = deal_replicas(replicas, static_cast<uint32_t>(members.size()));
     for (std::size_t rank = 0; rank < members.size(); ++rank) {
-        Worker &worker = workers_.at(members[rank]);
-        next.members.push_back({worker.said.id, worker.said.listens, spans[rank]});
-        members_.insert(worker.said.id);
+        const Joining &said = workers_.at(members[rank]).said;
+        next.members.push_back({said.id, said.listens, spans[rank]});
+    }
+    return next;
+}
+
+Generation Store::begin(Generation next) {
+    for (auto &[connection, worker] : workers_) {
         worker.meshed = worker.reported = false;
         worker.unreachable.clear();
     }
     state_ = State::kMeshing;
-    return std::exchange(generation_, std::move(next));
+    const Generation former = std::exchange(generation_, std::move(next));
+    set_members();
+    return former;
+}
+
+void Store::set_members() {
+    members_.clear();
+    for (const Generation::Member &member : generation_.members) members_.insert(member.id);
 }
 
 void Store::meshed(Worker &worker, const ControlFrame &frame) {

@@ -66,9 +66,12 @@ class Store : public Machine {
     void refuse(ConnectionId connection, Channel &channel, const Failure &failure);
     void send(ConnectionId connection, Worker &worker, FrameKind kind, const std::string &payload);
     void send_to_members(FrameKind kind, const std::string &payload);
-    /// Writes the next generation, of these workers by rank, and returns the one before.
-    Generation write_generation(const std::vector<ConnectionId> &members, uint32_t replicas,
-                                const std::optional<CommitId> &resume);
+    /// The next generation, of these workers by rank.
+    Generation next_generation(const std::vector<ConnectionId> &members, uint32_t replicas,
+                               const std::optional<CommitId> &resume);
+    /// Makes it the newest one, for which all are to be connected. Returns the one before.
+    Generation begin(Generation next);
+    void set_members();
     /// A worker says that it is connected with its neighbors, or with whom it is not.
     void meshed(Worker &worker, const ControlFrame &frame);
     bool is_member(WorkerId id) const { return members_.count(id) != 0; }

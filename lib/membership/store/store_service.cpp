@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "membership/net/address.h"
+#include "util/failure.h"
+#include "util/text.h"
 
 namespace mdist {
 
@@ -23,9 +25,20 @@ StoreService::StoreService(const std::string &address, const FixedStoreOptions &
     reactor_.start(*store_, "mdist-store");
 }
 
-StoreService::StoreService(const std::string &address, const ElasticStoreOptions &options, uint64_t resolve_timeout_ns)
+StoreService::StoreService(const std::string &address, ElasticStoreOptions options, const std::string &state,
+                           uint64_t resolve_timeout_ns)
     : StoreService(address, options.secret, resolve_timeout_ns) {
-    auto store = std::make_unique<ElasticStore>(reactor_, options);
+    if (!state.empty()) {
+        if (split_address(address).port == 0)
+            throw Failure(MDIST_ERR_CONFIG, text("the store is to listen at ", address,
+                                                 ", at any port, and to keep its state. One that comes back must have "
+                                                 "the port that its workers know; name one"))
+                .reason("bad_address");
+        state_ = std::make_unique<StateFile>(state);
+        options.kept = state_->read();
+        options.keep = [this](const std::string &bytes) { state_->keep(bytes); };
+    }
+    auto store = std::make_unique<ElasticStore>(reactor_, std::move(options));
     elastic_ = store.get();
     store_ = std::move(store);
     reactor_.start(*store_, "mdist-store");

@@ -7,9 +7,10 @@
 #include <mutex>
 #include <string>
 
+#include "membership/net/reactor.h"
 #include "membership/store/elastic_store.h"
 #include "membership/store/fixed_store.h"
-#include "membership/net/reactor.h"
+#include "membership/store/state_file.h"
 
 namespace mdist {
 
@@ -19,7 +20,10 @@ class StoreService {
     /// (`address_in_use`), CONFIG (`bad_address`, `address_not_local`), NOT_FOUND (`name_resolution`), UNSUPPORTED
     /// (`not_built`).
     StoreService(const std::string &address, const FixedStoreOptions &options, uint64_t resolve_timeout_ns);
-    StoreService(const std::string &address, const ElasticStoreOptions &options, uint64_t resolve_timeout_ns);
+    /// `state`: the folder in which the store keeps its state, and from which it goes on; "": none. Also throws CONFIG
+    /// (`bad_address`) for port 0 with a folder, and as StateFile and ElasticStore.
+    StoreService(const std::string &address, ElasticStoreOptions options, const std::string &state,
+                 uint64_t resolve_timeout_ns);
 
     /// "host:port" with the host as given and the true port.
     const std::string &address() const { return address_; }
@@ -43,6 +47,7 @@ class StoreService {
     StoreService(const std::string &address, const std::string &secret, uint64_t resolve_timeout_ns);
 
     Reactor reactor_;
+    std::unique_ptr<StateFile> state_; // nullptr: none
     std::unique_ptr<Store> store_;
     FixedStore *fixed_ = nullptr;
     ElasticStore *elastic_ = nullptr;

@@ -6338,8 +6338,18 @@ extern "C" {
     #[doc = " keys `elastic.*` and `communication.heartbeat_timeout` as the workers. Without a secret it takes no worker after the"]
     #[doc = " first generation has formed, unless its `elastic.open` is true."]
     #[doc = ""]
-    #[doc = " Errors: as mdist_store_create, and MDIST_ERR_CONFIG if `elastic.replicas` is not set, or the keys contradict each"]
-    #[doc = " other."]
+    #[doc = " With the key `elastic.state` it keeps what it knows in that folder. If its process ends, create a store again with"]
+    #[doc = " the same address, keys and job. It goes on where the other one was, and the workers come back to it. Until then"]
+    #[doc = " they work on; only a regroup waits for it, up to `communication.join_timeout`. When the job is over, it removes what"]
+    #[doc = " it has kept."]
+    #[doc = ""]
+    #[doc = " Errors: as mdist_store_create, and"]
+    #[doc = " - MDIST_ERR_CONFIG: `elastic.replicas` is not set, or the keys contradict each other. Reason `different_job`: the"]
+    #[doc = "   folder has the state of another job. Reason `different_version`: another libmdist has written it. Reason"]
+    #[doc = "   `bad_address`: port 0, together with `elastic.state`."]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `busy`: another process serves from that folder."]
+    #[doc = " - MDIST_ERR_IO: the folder cannot be created, read or locked."]
+    #[doc = " - MDIST_ERR_DATA_LOSS: the state in it is damaged."]
     #[doc = " @param config  NULL: a new one, loaded from the environment"]
     #[doc = " @thread any   @blocks on the resolution of the host's name, up to 10 s   @collective no   @calls-back never"]
     #[doc = " @since 0.2"]
@@ -6377,6 +6387,18 @@ extern "C" {
         store: *mut mdist_store_t,
         id: *mut u64,
         goes_on: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Says whether an elastic job is over, so that its store is not needed any more."]
+    #[doc = ""]
+    #[doc = " Errors: why the job has failed for good, as its workers get it from mdist_regroup."]
+    #[doc = " @param ended  gets 1 if all workers of the newest generation have ended, else 0"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.3"]
+    pub fn mdist_store_ended(
+        store: *const mdist_store_t,
+        ended: *mut i32,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
