@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "membership/net/descriptor_limit.h"
-#include "membership/worker/neighbors.h"
+#include "membership/protocol/neighbors.h"
 #include "util/text.h"
 
 namespace mdist {

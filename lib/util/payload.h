@@ -69,6 +69,8 @@ class PayloadReader {
     std::string_view blob() { return take(number<uint64_t>()); }
 
     bool bad() const { return bad_; }
+    /// How many bytes are left to read.
+    std::size_t left() const { return rest_.size(); }
     /// Whether every value was there and nothing is left.
     bool complete() const { return !bad_ && rest_.empty(); }
 

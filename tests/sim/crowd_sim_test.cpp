@@ -3,7 +3,7 @@
 #include "simulation.h"
 
 #include "membership/worker/member.h"
-#include "membership/worker/neighbors.h"
+#include "membership/protocol/neighbors.h"
 #include "membership/store/fixed_store.h"
 #include "random.h"
 #include "subject.h"

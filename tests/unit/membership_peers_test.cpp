@@ -2,7 +2,7 @@
 // What a worker hears from the others once the job has formed: heartbeats, questions, causes of failure, goodbyes.
 #include "membership_support.h"
 
-#include "membership/worker/neighbors.h"
+#include "membership/protocol/neighbors.h"
 #include "membership/worker/peers.h"
 #include "subject.h"
 #include "util/log.h"
@@ -25,7 +25,7 @@ struct Pair {
         Formed formed;
         formed.session[0] = 7;
         formed.pulse = kPulse;
-        formed.roster = {{"10.0.0.1", 1, true}, {"10.0.0.2", 2, takes_datagrams}};
+        formed.roster = std::vector<Endpoint>{{"10.0.0.1", 1, true}, {"10.0.0.2", 2, takes_datagrams}};
         formed.peers[1].connection = 7;
         formed.peers[1].channel.emplace(std::size_t{1} << 17);
         peers = std::make_unique<Peers>(world, options, std::move(formed));
@@ -53,7 +53,7 @@ struct Pair {
 
 void a_worker_is_named_with_all_that_is_known_of_it(void **) {
     MembershipOptions options;
-    const auto name = [&options](const std::vector<Endpoint> &roster) { return worker_name(options, roster, 1); };
+    const auto name = [&options](const Roster &roster) { return worker_name(options, roster, 1); };
     const std::vector<Endpoint> plain = {{}, {"10.0.0.2", 5000, true}}, known = {{}, {"10.0.0.2", 5000, true, 77, 1}},
                                 moved = {{}, {"10.0.0.2", 5000, true, 77, 3}};
     assert_string_equal(name({}).c_str(), "worker 1");
@@ -97,7 +97,7 @@ struct Far {
     }
     FakeWorld world;
     MembershipOptions options;
-    std::vector<Endpoint> roster;
+    Roster roster;
     std::optional<Pulse> pulse;
 };
 

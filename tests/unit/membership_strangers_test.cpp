@@ -236,7 +236,7 @@ struct Formation {
         options.join_timeout_ns = 60'000'000'000;
         Formed formed;
         formed.session[0] = 5;
-        formed.roster = {{"10.0.0.1", 1, true}, {"10.0.0.2", 2, true}};
+        formed.roster = std::vector<Endpoint>{{"10.0.0.1", 1, true}, {"10.0.0.2", 2, true}};
         formed.peers[1 - rank].connection = 7;
         formed.peers[1 - rank].channel.emplace(std::size_t{1} << 17);
         peers = std::make_unique<Peers>(world, options, std::move(formed));

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "membership/protocol/handshake.h"
 #include "membership/net/world.h"
+#include "membership/protocol/handshake.h"
 
 namespace mdist {
 

@@ -37,6 +37,7 @@ enum class FrameKind : uint8_t {
     kProgress,    // to workers of a job of fixed size: who is missing
     kAsk,         // worker of an elastic job: I want the next generation, and hold these commits
     kGeneration,  // all have joined, or asked: the next generation, to its members
+    kExcerpt,     // the same, to a worker of a large job of fixed size: its neighbors only
     kMeshed,      // worker: I am connected with my neighbors
     kUnreachable, // worker of an elastic job: I cannot connect with these
     kGo,          // all members are connected
@@ -47,6 +48,7 @@ enum class FrameKind : uint8_t {
     kGoodbye,  // a worker leaves
     kExchange, // to worker 0: a worker's blob
     kTable,    // from worker 0: it has begun an exchange, and later all blobs of it
+    kRoster,   // from worker 0 of a large job: where all workers listen
     kKey,      // from worker 0: what a data connection must show (data_sockets.h)
     kEntered,  // how many operations workers have entered
     kNotice,   // a layer above tells its counterpart something (Membership::tell)

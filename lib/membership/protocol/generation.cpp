@@ -101,6 +101,30 @@ std::optional<Generation> decode_generation(std::string_view bytes) {
     return generation;
 }
 
+std::string encode(const Excerpt &excerpt) {
+    PayloadWriter out;
+    out.bytes(excerpt.session).bytes(excerpt.pulse).number(excerpt.size);
+    out.number(static_cast<uint32_t>(excerpt.some.size()));
+    for (const auto &[rank, listens] : excerpt.some) {
+        out.number(rank);
+        write_endpoint(out, listens);
+    }
+    return out.take();
+}
+
+std::optional<Excerpt> decode_excerpt(std::string_view bytes) {
+    PayloadReader in(bytes);
+    Excerpt excerpt;
+    excerpt.session = in.bytes<sizeof(SessionId)>();
+    excerpt.pulse = in.bytes<sizeof(Digest)>();
+    excerpt.size = in.number<uint32_t>();
+    for (auto count = in.number<uint32_t>(); count > 0 && !in.bad(); --count) {
+        const auto rank = in.number<uint32_t>();
+        excerpt.some.emplace(rank, read_endpoint(in));
+    }
+    return in.complete() && excerpt.size <= kMostWorkers ? std::optional(std::move(excerpt)) : std::nullopt;
+}
+
 std::string encode(const Ask &ask) {
     PayloadWriter out;
     out.number(ask.limit_ns).number(ask.missed).number(static_cast<uint32_t>(ask.held.size()));

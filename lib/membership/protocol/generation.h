@@ -10,6 +10,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,6 +79,14 @@ struct Generation {
     std::optional<uint32_t> rank_of(WorkerId id) const;
 };
 
+/// What a worker of a large job of fixed size is told in place of a Generation: whom it is to connect with.
+struct Excerpt {
+    SessionId session = {};
+    Digest pulse = {};
+    uint32_t size = 0;                      // of the job
+    std::map<uint32_t, Endpoint> some = {}; // by rank: the worker itself and its neighbors
+};
+
 /// Deals replica ids to workers in consecutive spans. The numbers of two workers differ by at most 1; lower ranks have
 /// more. Takes 1 to `replicas` workers.
 std::vector<ReplicaRange> deal_replicas(uint32_t replicas, uint32_t workers);
@@ -86,6 +95,8 @@ std::string encode(const Joining &joining);
 std::optional<Joining> decode_joining(std::string_view bytes);
 std::string encode(const Generation &generation);
 std::optional<Generation> decode_generation(std::string_view bytes);
+std::string encode(const Excerpt &excerpt);
+std::optional<Excerpt> decode_excerpt(std::string_view bytes);
 std::string encode(const Ask &ask);
 std::optional<Ask> decode_ask(std::string_view bytes);
 

@@ -17,9 +17,9 @@
 #include <optional>
 #include <string>
 
-#include "membership/protocol/handshake.h"
 #include "membership/net/log_limit.h"
 #include "membership/net/world.h"
+#include "membership/protocol/handshake.h"
 
 namespace mdist {
 

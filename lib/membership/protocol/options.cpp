@@ -7,10 +7,11 @@
 
 namespace mdist {
 
-std::string worker_name(const MembershipOptions &options, const std::vector<Endpoint> &roster, uint32_t rank) {
+std::string worker_name(const MembershipOptions &options, const Roster &roster, uint32_t rank) {
     std::string name = rank < options.names.size() ? options.names[rank] : text("worker ", rank);
-    if (rank >= roster.size()) return name;
-    const Endpoint &listens = roster[rank];
+    const auto known = roster.find(rank);
+    if (!known) return name;
+    const Endpoint &listens = *known;
     std::string details =
         name.ends_with(')') ? "" : text(" (", options.names.empty() ? text_of(listens) : listens.host);
     if (details.empty()) name.pop_back(); // an address of its own is in there

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "membership/protocol/neighbors.h"
 #include "membership/store/compared_lines.h"
 #include "util/log.h"
 #include "util/payload.h"
@@ -206,7 +207,20 @@ void FixedStore::begin_generation() {
     begin(next_generation(by_rank, 0, std::nullopt));
     first_gone_ = MDIST_NONE;
     tell_progress_ns_ = UINT64_MAX;
-    send_to_members(FrameKind::kGeneration, encode(generation_));
+    const std::string all = encode(generation_);
+    for (auto &[id, worker] : workers_)
+        if (worker.rank == 0 || connects_all(options_.size)) // in a large job, worker 0 tells the others (peers.h)
+            send(id, worker, FrameKind::kGeneration, all);
+        else
+            send(id, worker, FrameKind::kExcerpt, encode(excerpt_for(worker.rank)));
+}
+
+Excerpt FixedStore::excerpt_for(uint32_t rank) const {
+    Excerpt excerpt{generation_.session, generation_.pulse, options_.size};
+    std::vector<uint32_t> ranks = neighbors_of(rank, options_.size);
+    ranks.push_back(rank);
+    for (const uint32_t each : ranks) excerpt.some.emplace(each, generation_.members[each].listens);
+    return excerpt;
 }
 
 void FixedStore::heard(ConnectionId connection, Worker &worker, const ControlFrame &frame) {

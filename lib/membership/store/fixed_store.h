@@ -64,6 +64,7 @@ class FixedStore final : public Store {
     const Worker *worker(uint32_t rank) const;
     std::optional<Failure> split_by_loopback() const;
     void begin_generation();
+    Excerpt excerpt_for(uint32_t rank) const;
     void go_on_without(uint32_t rank, uint32_t gone);
     void end_generation(const std::string &why, uint32_t gone);
     void tell_progress_soon();

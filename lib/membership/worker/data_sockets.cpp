@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "membership/protocol/credentials.h"
 #include "membership/net/descriptors.h"
+#include "membership/protocol/credentials.h"
 #include "membership/protocol/dial_waves.h"
 #include "util/payload.h"
 #include "util/text.h"
@@ -130,7 +130,7 @@ void DataSockets::drop_dialer(const Place &place) {
 void DataSockets::dial(const Place &place) {
     const auto &[link, rank] = place;
     Dial dial;
-    dial.to = {peers_.roster()[rank]};
+    dial.to = {peers_.roster().find(rank).value()};
     dial.who = peers_.name(rank);
     dial.hello = hello_of(options_, Role::kData, rank);
     dial.hello.number = link;
@@ -184,13 +184,14 @@ void DataSockets::look_after(const Place &place, Asked &asked, uint64_t now) {
         asked.gone = true;
         news_.insert(place.first);
     } else if (now >= after(asked.since_ns, options_.join_timeout_ns)) {
-        const std::string why =
-            dialer == dialers_.end() ? "it has not connected to this worker" : dialer->second.problem();
+        const std::string why = dialer != dialers_.end()      ? dialer->second.problem()
+                                : peers_.roster().knows(rank) ? "it has not connected to this worker"
+                                                              : "worker 0 has not told where it listens";
         peers_.fail(
             Failure(MDIST_ERR_TIMEOUT, text("no data connection with ", peers_.name(rank), " within ",
                                             seconds_text(options_.join_timeout_ns), why.empty() ? "" : ": ", why))
                 .worker(rank));
-    } else if (now >= asked.dials_ns && dialer == dialers_.end() && peers_.key()) {
+    } else if (now >= asked.dials_ns && dialer == dialers_.end() && can_dial(rank)) {
         dial(place);
     }
 }
@@ -212,7 +213,7 @@ uint64_t DataSockets::next_tick_ns() const {
         if (asked.gone || ready_.count(place) != 0) continue;
         if (has_no_chance(place)) return world_.now_ns();
         next = std::min(next, after(asked.since_ns, options_.join_timeout_ns));
-        if (dialers_.count(place) == 0 && peers_.key()) next = std::min(next, asked.dials_ns);
+        if (dialers_.count(place) == 0 && can_dial(place.second)) next = std::min(next, asked.dials_ns);
     }
     return next;
 }

@@ -65,6 +65,7 @@ class DataSockets {
     bool is_early(ConnectionId connection) const;
     const Dialer *dialer_of(ConnectionId connection) const;
     Dialer *dialer_of(ConnectionId connection);
+    bool can_dial(uint32_t rank) const { return peers_.key() && peers_.roster().knows(rank); }
     void dial(const Place &place);
     void let_in(Guest guest);
     void keep(const Place &place, ConnectionId connection);

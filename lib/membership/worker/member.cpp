@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "membership/protocol/credentials.h"
+#include "membership/protocol/neighbors.h"
 #include "util/log.h"
 #include "util/payload.h"
 #include "util/text.h"
@@ -167,6 +168,9 @@ void Member::heard_store(const ControlFrame &frame) {
         case FrameKind::kGeneration:
             generation_came(frame.payload);
             break;
+        case FrameKind::kExcerpt:
+            excerpt_came(frame.payload);
+            break;
         case FrameKind::kGo:
             if (asking_ && mesh_ && frame.session == next_.session) go();
             break;
@@ -275,18 +279,39 @@ void Member::generation_came(const std::string &payload) {
     const auto rank = next ? next->rank_of(id()) : std::nullopt;
     if (!asking_ || !rank || next->number <= generation_.number)
         return lose_store("the store sent a generation that this worker is not waiting for");
+    std::vector<Endpoint> all;
+    for (const Generation::Member &member : next->members) all.push_back(member.listens);
+    connect(std::move(*next), *rank, all);
+}
+
+void Member::excerpt_came(const std::string &payload) {
+    auto excerpt = decode_excerpt(payload);
+    if (!asking_ || is_elastic() || !excerpt || excerpt->size != options_.size || generation_.number != 0)
+        return lose_store("the store sent a generation that this worker is not waiting for");
+    Roster roster(excerpt->size, std::move(excerpt->some));
+    std::vector<uint32_t> needed = neighbors_of(options_.rank, options_.size);
+    needed.push_back(options_.rank);
+    if (!std::all_of(needed.begin(), needed.end(), [&](uint32_t rank) { return roster.knows(rank); }))
+        return lose_store("the store sent a generation without all neighbors of this worker");
+    Generation next;
+    next.number = 1;
+    next.session = excerpt->session;
+    next.pulse = excerpt->pulse;
+    connect(std::move(next), options_.rank, std::move(roster));
+}
+
+/// Connects with the neighbors in the next generation.
+void Member::connect(Generation next, uint32_t rank, Roster roster) {
     leave_generation();
-    next_ = std::move(*next);
-    options_.rank = *rank;
-    options_.size = static_cast<uint32_t>(next_.members.size());
-    Formed session{next_.session, next_.pulse, {}, {}};
-    for (const Generation::Member &member : next_.members) session.roster.push_back(member.listens);
-    mesh_ = std::make_unique<Mesh>(world_, options_, std::move(session));
+    next_ = std::move(next);
+    options_.rank = rank;
+    options_.size = roster.size();
+    mesh_ = std::make_unique<Mesh>(world_, options_, Formed{next_.session, next_.pulse, std::move(roster), {}});
     if (is_elastic()) {
         stuck_ns_ = world_.now_ns() + options_.heartbeat_timeout_ns;
         wait_anew();
     }
-    lobby_.answer_as(text("worker ", *rank), *rank);
+    lobby_.answer_as(text("worker ", rank), rank);
     lobby_.expect(options_.size);
     lobby_.open_for(peer_key(options_, next_.session), next_.session);
     report_if_meshed();

@@ -22,9 +22,9 @@
 #include <string>
 #include <vector>
 
-#include "membership/worker/data_sockets.h"
 #include "membership/protocol/dialer.h"
 #include "membership/protocol/generation.h"
+#include "membership/worker/data_sockets.h"
 #include "membership/worker/mesh.h"
 #include "membership/worker/peers.h"
 
@@ -94,6 +94,8 @@ class Member final : public Machine {
     void send_to_store(FrameKind kind, const std::string &payload);
     void send_ask();
     void generation_came(const std::string &payload);
+    void excerpt_came(const std::string &payload);
+    void connect(Generation next, uint32_t rank, Roster roster);
     void go();
     void report_if_meshed();
     void report_if_stuck();

@@ -6,7 +6,7 @@
 namespace mdist {
 
 std::string Member::name_of(uint32_t rank) const {
-    return worker_name(options_, mesh_ ? mesh_->roster() : std::vector<Endpoint>(), rank);
+    return worker_name(options_, mesh_ ? mesh_->roster() : Roster(), rank);
 }
 
 std::string Member::name() const {

@@ -5,7 +5,7 @@
 
 #include "membership/protocol/credentials.h"
 #include "membership/protocol/dial_waves.h"
-#include "membership/worker/neighbors.h"
+#include "membership/protocol/neighbors.h"
 #include "util/text.h"
 
 namespace mdist {
@@ -35,7 +35,7 @@ Mesh::Mesh(World &world, const MembershipOptions &options, Formed session)
 
 void Mesh::dial(uint32_t rank) {
     Dial dial;
-    dial.to = {formed_.roster[rank]};
+    dial.to = {formed_.roster.find(rank).value()};
     dial.who = worker_name(options_, formed_.roster, rank);
     dial.hello = hello_of(options_, Role::kControl, rank);
     dial.session = formed_.session;
@@ -175,10 +175,10 @@ std::optional<uint32_t> Mesh::unconnected() const {
 std::string Mesh::obstacle(uint32_t rank) const {
     const auto dialer = dialers_.find(rank);
     if (dialer == dialers_.end())
-        return text("it has not connected to this worker at ", text_of(formed_.roster[options_.rank]));
+        return text("it has not connected to this worker at ", text_of(formed_.roster.find(options_.rank).value()));
     const std::string &problem = dialer->second.problem();
     return text("this worker has not connected to it at ",
-                problem.empty() ? text(text_of(formed_.roster[rank]), ": no answer yet") : problem);
+                problem.empty() ? text(text_of(formed_.roster.find(rank).value()), ": no answer yet") : problem);
 }
 
 void Mesh::give_up() {

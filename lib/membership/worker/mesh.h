@@ -26,7 +26,7 @@ struct Peer {
 struct Formed {
     SessionId session = {};
     Digest pulse = {};              // names the session in datagrams if there is no secret
-    std::vector<Endpoint> roster;   // by rank
+    Roster roster;                  // knows at least the neighbors
     std::map<uint32_t, Peer> peers; // by rank: the neighbors that are connected
 };
 
@@ -52,7 +52,7 @@ class Mesh {
     std::optional<uint32_t> unconnected() const;
     std::string obstacle(uint32_t rank) const;
     const SessionId &session() const { return formed_.session; }
-    const std::vector<Endpoint> &roster() const { return formed_.roster; }
+    const Roster &roster() const { return formed_.roster; }
     /// Hands over the connections. Only once complete.
     Formed take() { return std::move(formed_); }
     /// Closes all connections.

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "membership/worker/neighbors.h"
+#include "membership/protocol/neighbors.h"
 #include "util/payload.h"
 #include "util/text.h"
 
@@ -41,6 +41,7 @@ Peers::Peers(World &world, const MembershipOptions &options, Formed formed)
     for (const auto &[rank, neighbor] : neighbors_)
         if (neighbor.peer.connection == 0) end_of_connection(rank, 0);
     if (options_.rank != 0) return;
+    if (!connects_all(options_.size)) send_to(children_of(0, 0, options_.size), FrameKind::kRoster, roster_.table());
     world_.random(key_.emplace().data(), sizeof(Digest));
     send_to_neighbors(FrameKind::kKey, PayloadWriter().bytes(*key_).take());
 }
@@ -116,6 +117,9 @@ void Peers::heard(uint32_t from, const ControlFrame &frame) {
         case FrameKind::kEntered:
             heard_entered(from, frame.payload);
             break;
+        case FrameKind::kRoster:
+            heard_roster(from, frame.payload);
+            break;
         case FrameKind::kKey:
             heard_key(from, frame.payload);
             break;
@@ -125,6 +129,13 @@ void Peers::heard(uint32_t from, const ControlFrame &frame) {
         default:
             broke_protocol(from);
     }
+}
+
+void Peers::heard_roster(uint32_t from, const std::string &table) {
+    const uint32_t self = options_.rank, size = options_.size;
+    if (connects_all(size) || self == 0 || from != parent_of(0, self, size) || !roster_.learn(table))
+        return broke_protocol(from);
+    send_to(children_of(0, self, size), FrameKind::kRoster, table);
 }
 
 /// It comes from each neighbor, since the one on the shortest way may have left before it passed it on.

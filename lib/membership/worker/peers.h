@@ -25,6 +25,10 @@
 // Announcements. A worker that waits for others says how many operations it has entered, so that all can name those
 // that are behind. In a large session worker 0 gathers what is announced, and tells all with its next heartbeat.
 //
+// The roster. In a large session, worker 0 knows where all listen. It tells the others at once. Before a worker has
+// heard it, it knows only its neighbors' addresses. It never hears it if the one that was to pass it on has left
+// before.
+//
 // Exchanges. Each worker's blob goes to worker 0, which sends all of them to all. So worker 0 knows who is missing. It
 // tells all when it begins, so that nobody takes it for the one that is late.
 #pragma once
@@ -56,7 +60,7 @@ class Peers {
     uint64_t next_tick_ns() const { return failure_ ? UINT64_MAX : next_tick_ns_; }
 
     const SessionId &session() const { return session_; }
-    const std::vector<Endpoint> &roster() const { return roster_; }
+    const Roster &roster() const { return roster_; }
     std::string name(uint32_t rank) const { return worker_name(options_, roster_, rank); }
     /// What a data connection must show; none until worker 0 has told it. It is never told to the store.
     const std::optional<Digest> &key() const { return key_; }
@@ -115,6 +119,7 @@ class Peers {
         std::optional<Failure> why = {}; // its failure, if it left because another worker had left
     };
     void heard(uint32_t from, const ControlFrame &frame);
+    void heard_roster(uint32_t from, const std::string &table);
     void heard_key(uint32_t from, const std::string &payload);
     void heard_notice(uint32_t from, const std::string &payload);
     void heard_entered(uint32_t from, const std::string &payload);
@@ -141,7 +146,7 @@ class Peers {
     World &world_;
     const MembershipOptions &options_;
     SessionId session_;
-    std::vector<Endpoint> roster_;
+    Roster roster_;
     Pulse pulse_;
     std::optional<Digest> key_;
     std::map<uint32_t, Neighbor> neighbors_; // by rank

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "membership/worker/neighbors.h"
+#include "membership/protocol/neighbors.h"
 #include "util/payload.h"
 
 namespace mdist {

@@ -12,12 +12,8 @@ constexpr uint32_t kPulseMagic = 0x736c5064; // "dPls"
 } // namespace
 
 Pulse::Pulse(World &world, const MembershipOptions &options, const SessionId &session, const Digest &id,
-             const std::vector<Endpoint> &roster)
-    : world_(world),
-      self_(options.rank),
-      id_(id),
-      key_(peer_key(options, session)),
-      roster_(roster) {}
+             const Roster &roster)
+    : world_(world), self_(options.rank), id_(id), key_(peer_key(options, session)), roster_(roster) {}
 
 Digest Pulse::proof(std::string_view said) const {
     return key_.empty() ? id_ : keyed_digest(key_, PayloadWriter().text("pulse").text(said).take());
@@ -32,7 +28,12 @@ void Pulse::send(uint32_t rank, bool asks, uint64_t asked_at_ns) {
                             .number(asked_at_ns)
                             .take();
     bytes += view_of(proof(bytes));
-    world_.send_datagram(roster_[rank], bytes);
+    if (const auto at = roster_.find(rank)) world_.send_datagram(*at, bytes);
+}
+
+bool Pulse::reaches(uint32_t rank) const {
+    const auto self = roster_.find(self_), other = roster_.find(rank);
+    return self && other && other->takes_datagrams && other->host != self->host;
 }
 
 std::optional<Pulse::SignOfLife> Pulse::heard(std::string_view datagram) {
@@ -43,8 +44,8 @@ std::optional<Pulse::SignOfLife> Pulse::heard(std::string_view datagram) {
     const auto to = reader.number<uint32_t>();
     const auto asked_at_ns = reader.number<uint64_t>();
     const auto shown = reader.bytes<sizeof(Digest)>();
-    if (!reader.complete() || magic != kPulseMagic || asks > 1 || to != self_ || from >= roster_.size() || from == self_ ||
-        !same_digest(shown, proof(datagram.substr(0, kPulseBytes - sizeof shown))))
+    if (!reader.complete() || magic != kPulseMagic || asks > 1 || to != self_ || !roster_.knows(from) ||
+        from == self_ || !same_digest(shown, proof(datagram.substr(0, kPulseBytes - sizeof shown))))
         return std::nullopt;
     if (asks == 0) {
         if (asked_at_ns > world_.now_ns()) return std::nullopt; // a time in the future: this worker never asked that

@@ -23,9 +23,9 @@
 #include <string_view>
 #include <vector>
 
+#include "membership/net/world.h"
 #include "membership/protocol/options.h"
 #include "membership/protocol/secret.h"
-#include "membership/net/world.h"
 
 namespace mdist {
 
@@ -36,12 +36,10 @@ class Pulse {
   public:
     /// `roster` must outlive this object.
     Pulse(World &world, const MembershipOptions &options, const SessionId &session, const Digest &id,
-          const std::vector<Endpoint> &roster);
+          const Roster &roster);
 
     /// Whether there is a network between this worker and the other, and the other takes datagrams.
-    bool reaches(uint32_t rank) const {
-        return roster_[rank].takes_datagrams && roster_[rank].host != roster_[self_].host;
-    }
+    bool reaches(uint32_t rank) const;
     void ask(uint32_t rank) { send(rank, true, world_.now_ns()); }
     struct SignOfLife {
         uint32_t rank;
@@ -58,7 +56,7 @@ class Pulse {
     const uint32_t self_;
     const Digest id_;
     const std::string key_;
-    const std::vector<Endpoint> &roster_;
+    const Roster &roster_;
     std::map<uint32_t, uint64_t> answered_; // by rank: the time in its last question that was answered
 };
 

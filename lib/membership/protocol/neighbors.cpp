@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "membership/worker/neighbors.h"
+#include "membership/protocol/neighbors.h"
 
 #include <algorithm>
 #include <bit>
