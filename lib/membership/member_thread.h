@@ -9,9 +9,9 @@
 #include <mutex>
 
 #include "membership/await.h"
-#include "membership/worker/member.h"
 #include "membership/net/reactor.h"
 #include "membership/store/store_service.h"
+#include "membership/worker/member.h"
 
 namespace mdist {
 

@@ -23,8 +23,8 @@ Membership::Membership(MembershipOptions options) : rank_(options.rank), size_(o
         const bool in_time = thread_->wait_for_generation(hold, "mdist_strategy_create", [] { return false; });
         Member &member = thread_->member();
         if (!member.has_peers()) { // else a failure is one of the job's work
-            const Failure failure =
-                in_time ? *member.failure() : Failure(MDIST_ERR_TIMEOUT, "the group could not be formed in time");
+            const Failure failure = in_time ? member.failure().value_or(out_of_memory())
+                                            : Failure(MDIST_ERR_TIMEOUT, "the group could not be formed in time");
             hold.unlock();
             thread_->leave();
             throw Failure(failure);
@@ -34,15 +34,18 @@ Membership::Membership(MembershipOptions options) : rank_(options.rank), size_(o
 }
 
 Membership::Membership(std::shared_ptr<MemberThread> thread) : ends_thread_(false), thread_(std::move(thread)) {
-    const std::lock_guard<std::mutex> hold(thread_->lock());
-    rank_ = thread_->member().rank();
-    size_ = static_cast<uint32_t>(thread_->member().generation().members.size());
+    {
+        const std::lock_guard<std::mutex> hold(thread_->lock());
+        rank_ = thread_->member().rank();
+        size_ = static_cast<uint32_t>(thread_->member().generation().members.size());
+    }
     begin();
 }
 
 void Membership::begin() {
-    peers_ = &thread_->member().peers();
+    peers_ = with_peers([](Peers &peers) { return &peers; });
     thread_->tell(this, [this] { hear_news(); });
+    thread_->reactor().wake(); // something may have come before
 }
 
 void Membership::hear_news() {

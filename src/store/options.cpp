@@ -17,6 +17,7 @@ With -n MIN:MAX the store serves one elastic job, and decides which workers make
 elastic.replicas, so set MDIST_ELASTIC_REPLICAS for it. Workers then need no rank. The store ends with the job: with
 status 0 when all workers have ended, with 1 if the job has failed for good. Keep it alive for as long. With --state it
 may be killed in between: start it again with the same command, and the job goes on.
+A signal then ends it with 128 and the number of the signal.
 
 Give the store an address that all workers can reach. Give it and all workers the same secret, which `mdist secret`
 writes.

@@ -24,12 +24,14 @@ std::string given_or_variable(const std::string &given, const char *name) {
     return value == nullptr ? "" : value;
 }
 
-/// Whether a signal has asked the store to end. Waits for a while.
-bool asked_to_end(Signals &signals) {
+/// The signal that has asked the store to end, or 0. Waits for a while.
+int asked_to_end(Signals &signals) {
     pollfd arrivals = {signals.fd(), POLLIN, 0};
     poll(&arrivals, 1, kLookMs);
     const std::vector<int> taken = signals.take();
-    return std::any_of(taken.begin(), taken.end(), [](int signal) { return asks_to_end(signal) || signal == SIGQUIT; });
+    const auto ends = [](int signal) { return asks_to_end(signal) || signal == SIGQUIT; };
+    const auto found = std::find_if(taken.begin(), taken.end(), ends);
+    return found == taken.end() ? 0 : *found;
 }
 
 void print_variables(const JobStore &store, const WorkerRange &workers, const std::string &job,
@@ -65,14 +67,15 @@ int serve_store(const ServeOptions &options) {
     const JobStore store(JobStoreOptions{options.address, workers.most, workers.least, job, secret, options.state});
     print_variables(store, workers, job, file);
     std::string told;
-    do {
+    for (;;) {
         const bool over = workers.least != 0 && store.ended();
         const std::string now = store.progress();
         if (now != told) std::cerr << "mdist store: " << now << std::endl;
         if (over) return 0;
         told = now;
-    } while (!asked_to_end(signals));
-    return 0;
+        if (const int signal = asked_to_end(signals))
+            return options.state.empty() ? 0 : 128 + signal; // the job goes on
+    }
 }
 
 } // namespace mdist

@@ -2,15 +2,20 @@
 // A thousand workers in the simulation: they join, exchange, and hear of the loss of one of them.
 #include "simulation.h"
 
-#include "membership/worker/member.h"
 #include "membership/protocol/neighbors.h"
 #include "membership/store/fixed_store.h"
+#include "membership/worker/member.h"
 #include "random.h"
 #include "subject.h"
 #include "util/log.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <bit>
+#include <map>
+#include <set>
+
+#include <malloc.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,6 +42,7 @@ struct Crowd {
         Process *process = nullptr;
         std::unique_ptr<Member> member;
         uint64_t exchange = 0;
+        bool starts = false; // soon
         bool has_table = false;
         bool knows = false; // of the loss
     };
@@ -45,6 +51,7 @@ struct Crowd {
         for (uint32_t rank = 0; rank < size; ++rank) {
             Worker &worker = workers[rank];
             worker.process = &simulation.add_process();
+            by_process[worker.process->number()] = rank;
             worker.options.rank = rank;
             worker.options.size = size;
             worker.options.job = "crowd";
@@ -52,22 +59,56 @@ struct Crowd {
             worker.options.heartbeat_timeout_ns = kSilence;
         }
         Process &host = simulation.add_process();
+        store_at = Endpoint{host.host(), 4400};
         store = std::make_unique<FixedStore>(host, FixedStoreOptions{size, 0, "crowd", ""});
         host.run(store.get());
         host.listen_at(4400);
         simulation.when_told([this](Process &process) { look(process); });
-        for (Worker &worker : workers)
-            simulation.after(simulation.random(kSecond), [this, &worker, at = Endpoint{host.host(), 4400}] {
-                worker.member = std::make_unique<Member>(*worker.process, worker.options, std::vector<Endpoint>{at});
-                worker.member->ask({}, worker.options.join_timeout_ns);
-                worker.process->run(worker.member.get());
+        for (Worker &worker : workers) start(worker);
+    }
+
+    void start(Worker &worker) {
+        worker.starts = true;
+        simulation.after(simulation.random(kSecond), [this, &worker] {
+            worker.starts = false;
+            worker.member = std::make_unique<Member>(*worker.process, worker.options, std::vector<Endpoint>{store_at});
+            worker.member->ask({}, worker.options.join_timeout_ns);
+            worker.process->run(worker.member.get());
+        });
+    }
+
+    /// Kills one worker in a hundred while they join. Another process takes the place of each.
+    void lose_some(uint64_t within_ns) {
+        loses_some = true;
+        for (std::size_t i = 0; i < workers.size() / 100; ++i)
+            simulation.after(simulation.random(within_ns), [this] {
+                Worker &victim = workers[simulation.random(workers.size())];
+                simulation.kill(*victim.process);
+                victim.process = &simulation.add_process_in_place_of(*victim.process);
+                by_process[victim.process->number()] = victim.options.rank;
+                start(victim);
             });
+    }
+
+    /// As programs do that form the job again when it fails: how many are at work in the newest session?
+    void form_again_or_count(Worker &worker) {
+        if (!worker.member || worker.starts) return;
+        if (worker.member->failure()) {
+            worker.member->leave();
+            ready.erase(worker.options.rank);
+            return start(worker);
+        }
+        const bool is_ready = worker.member->state() == Member::State::kReady &&
+                              worker.member->peers().session() == store->generation().session;
+        is_ready ? void(ready.insert(worker.options.rank)) : void(ready.erase(worker.options.rank));
     }
 
     /// Does what the program of that process would do.
     void look(Process &process) {
-        if (process.number() >= workers.size()) return;
-        Worker &worker = workers[process.number()];
+        const auto found = by_process.find(process.number());
+        if (found == by_process.end()) return;
+        Worker &worker = workers[found->second];
+        if (loses_some) return form_again_or_count(worker);
         if (worker.knows || !worker.process->alive()) return;
         if (const auto failure = worker.member->failure()) {
             worker.knows = true;
@@ -100,7 +141,11 @@ struct Crowd {
 
     Simulation simulation;
     std::vector<Worker> workers;
+    std::map<uint32_t, uint32_t> by_process; // ranks
+    Endpoint store_at;
     std::unique_ptr<FixedStore> store;
+    bool loses_some = false;
+    std::set<uint32_t> ready; // ranks
     uint32_t have_table = 0, know = 0;
     uint32_t lost = UINT32_MAX;
     uint64_t joined_ns = 0, last_news_ns = 0;
@@ -154,6 +199,45 @@ void all_hear_who_has_left_and_who_waits(void **) {
     }
 }
 
+/// What a worker of a crowd keeps beside the table that all share here: control connections with 2 log2(n) others.
+void nobody_keeps_more_than_log_n_of_the_others(void **) {
+    const auto bytes_of_each = [](uint32_t size) {
+        const auto before = static_cast<double>(mallinfo2().uordblks);
+        Crowd crowd(size, 3);
+        crowd.loses_some = true; // counts them
+        const uint64_t begun = crowd.simulation.now();
+        while (crowd.ready.size() < size && crowd.simulation.step(UINT64_MAX)) continue;
+        const uint64_t joined_ns = crowd.simulation.now() - begun;
+        const auto knows_all = [](const Crowd::Worker &worker) {
+            return worker.member->peers().roster().knows((worker.options.rank + 3) % worker.options.size);
+        };
+        while (!std::all_of(crowd.workers.begin(), crowd.workers.end(), knows_all))
+            for (int i = 0; i < 1000; ++i) crowd.simulation.step(UINT64_MAX);
+        const double each = (static_cast<double>(mallinfo2().uordblks) - before) / size;
+        print_message("%u workers: joined in %llu ms; %.0f bytes each\n", size,
+                      static_cast<unsigned long long>(joined_ns / kMillisecond), each);
+        return each;
+    };
+    const uint32_t few = 512, many = tiered(2048, 16384);
+    const double small = bytes_of_each(few), large = bytes_of_each(many);
+    const double logarithms = static_cast<double>(std::bit_width(many)) / static_cast<double>(std::bit_width(few));
+    if (small > 0) assert_true(large / small <= 1.15 * logarithms); // 0: this build has another allocator
+}
+
+void a_crowd_that_loses_one_in_a_hundred_while_it_joins_joins(void **) {
+    for (const uint64_t seed : seeds(2, 6)) {
+        const uint32_t size = tiered(1024, seed % 6 == 0 ? 16384 : 1024);
+        Crowd crowd(size, seed);
+        crowd.lose_some(3 * kSecond);
+        const uint64_t begun = crowd.simulation.now();
+        while (crowd.ready.size() < size && crowd.simulation.now() < begun + 60 * kSecond)
+            if (!crowd.simulation.step(UINT64_MAX)) break;
+        print_message("%u workers, of which %u were killed: joined after %llu ms\n", size, size / 100,
+                      static_cast<unsigned long long>((crowd.simulation.now() - begun) / kMillisecond));
+        assert_int_equal(crowd.ready.size(), size);
+    }
+}
+
 void a_thousand_workers_join_exchange_and_hear_of_a_loss(void **) {
     for (const uint64_t seed : seeds(2, 20)) check(1024, seed, seed % 2 == 0);
 }
@@ -169,6 +253,8 @@ SUBJECT(crowd) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_thousand_workers_join_exchange_and_hear_of_a_loss),
         cmocka_unit_test(so_do_crowds_of_other_sizes),
+        cmocka_unit_test(nobody_keeps_more_than_log_n_of_the_others),
+        cmocka_unit_test(a_crowd_that_loses_one_in_a_hundred_while_it_joins_joins),
         cmocka_unit_test(all_hear_who_has_left_and_who_waits),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -4,8 +4,8 @@
 // seeds from n, and prints no events.
 #include "simulation.h"
 
-#include "membership/worker/member.h"
 #include "membership/store/fixed_store.h"
+#include "membership/worker/member.h"
 #include "random.h"
 #include "subject.h"
 #include "util/log.h"
@@ -187,8 +187,8 @@ Job::Job(uint64_t seed, const Plan &wanted, bool trace) : simulation(seed, trace
     for (uint32_t rank = 0; rank < plan.workers; ++rank) add_worker(rank);
     // The store always has a process of its own here. In a real job it has a thread of its own.
     store_process = &simulation.add_process();
-    store = std::make_unique<FixedStore>(*store_process,
-                                         FixedStoreOptions{plan.workers, 0, "simulated", plan.secret ? "a secret" : ""});
+    store = std::make_unique<FixedStore>(
+        *store_process, FixedStoreOptions{plan.workers, 0, "simulated", plan.secret ? "a secret" : ""});
     store_process->run(store.get());
     store_process->listen_at(4400);
     for (auto &worker : workers)
@@ -325,8 +325,7 @@ void Job::check_one_loss() {
         if (members.count(lost_rank) == 0) continue;
         for (const auto &[rank, worker] : members) {
             if (rank == lost_rank || worker->finished) continue;
-            if (worker->failure->status() != MDIST_ERR_PEER_LOST ||
-                worker->failure->worker() != lost_rank)
+            if (worker->failure->status() != MDIST_ERR_PEER_LOST || worker->failure->worker() != lost_rank)
                 blame(text("worker ", rank, " says of the loss: ", worker->failure->message()));
             if (worker->failed_ns > lost_ns + soon)
                 blame(text("worker ", rank, " knew of the loss after ", (worker->failed_ns - lost_ns) / kMillisecond,

@@ -115,14 +115,17 @@ Simulation::~Simulation() {
 }
 
 Process &Simulation::add_process() {
-    const auto number = static_cast<uint32_t>(processes_.size());
-    processes_.push_back(std::make_unique<Process>(*this, number, text("10.0.0.", number + 1)));
-    return *processes_.back();
+    return add_process_on(text("10.0.0.", processes_.size() + 1));
 }
 
 Process &Simulation::add_process_in_place_of(const Process &dead) {
+    return add_process_on(dead.host_);
+}
+
+Process &Simulation::add_process_on(const std::string &host) {
     const auto number = static_cast<uint32_t>(processes_.size());
-    processes_.push_back(std::make_unique<Process>(*this, number, dead.host_));
+    processes_.push_back(std::make_unique<Process>(*this, number, host));
+    on_host_[host].push_back(processes_.back().get());
     return *processes_.back();
 }
 
@@ -160,8 +163,8 @@ std::pair<Simulation::LinkPointer, int> Simulation::find(const Process &process,
 }
 
 Process *Simulation::listener(const Endpoint &at) {
-    for (const auto &process : processes_)
-        if (process->port_ == at.port && process->host_ == at.host) return process.get();
+    for (Process *const process : on_host_[at.host])
+        if (process->port_ == at.port) return process;
     return nullptr;
 }
 

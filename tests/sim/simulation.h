@@ -135,6 +135,7 @@ class Simulation {
     void give_up_if_watched(const LinkPointer &link);
     std::pair<LinkPointer, int> find(const Process &process, ConnectionId id);
     Process *listener(const Endpoint &at);
+    Process &add_process_on(const std::string &host);
     void schedule_tick(Process &process);
 
     struct Event {
@@ -153,6 +154,7 @@ class Simulation {
     ConnectionId last_id_ = 0;
     std::priority_queue<Event> events_;
     std::vector<std::unique_ptr<Process>> processes_;
+    std::map<std::string, std::vector<Process *>> on_host_;
     std::map<ConnectionId, std::pair<LinkPointer, int>> links_;
     std::vector<std::weak_ptr<Link>> waiting_;     // links that have ever had to wait
     std::set<std::pair<uint32_t, uint32_t>> cuts_; // from, to

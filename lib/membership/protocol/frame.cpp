@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kFrameMagic = "mDst";
 constexpr std::size_t kKindAt = 5, kSessionAt = 16;
+constexpr std::size_t kKeptBytes = 1024; // of memory for the next frame
 
 } // namespace
 
@@ -83,6 +84,7 @@ std::optional<ControlFrame> FrameReader::next() {
     result.session = PayloadReader(frame.substr(kSessionAt)).bytes<16>();
     result.payload = frame.substr(kFrameHeaderBytes);
     bytes_.clear();
+    if (bytes_.capacity() > kKeptBytes) bytes_.shrink_to_fit(); // a long frame is rare
     return result;
 }
 

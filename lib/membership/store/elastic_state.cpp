@@ -31,7 +31,7 @@ std::string described(const std::string &job, uint32_t replicas) {
 
 /// Returns whether it is kept.
 bool ElasticStore::keep(const Generation &generation) {
-    if (!options_.keep) return true;
+    if (!options_.keep || failure_) return true; // a job that is over has no state
     PayloadWriter state;
     state.text(options_.job).number(options_.replicas).text(encode(generation));
     state.number(static_cast<uint8_t>(has_commit_));
@@ -39,12 +39,14 @@ bool ElasticStore::keep(const Generation &generation) {
     try {
         options_.keep(state.take());
         complaint_.clear();
+        unkept_ = false;
         return true;
     } catch (const Failure &failure) {
         if (complaint_ != failure.message())
             log_warn("the store: its state could not be kept, so no generation begins until it can: ",
                      failure.message());
         complaint_ = failure.message();
+        unkept_ = true;
         return false;
     }
 }

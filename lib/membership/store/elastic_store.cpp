@@ -24,6 +24,13 @@ Failure old_generation(const std::string &who, uint32_t believed, uint32_t curre
         .reason("old_generation");
 }
 
+Failure old_state(const std::string &who, uint32_t believed, uint32_t current) {
+    return Failure(MDIST_ERR_ABORTED,
+                   text(who, " was in generation ", believed, " of the job, but the store knows none after ", current,
+                        ". If it has come back, its state is an old copy. Start the job again"))
+        .reason("old_generation");
+}
+
 Failure was_dropped(const std::string &who) {
     return Failure(MDIST_ERR_ABORTED,
                    text(who,
@@ -102,6 +109,7 @@ std::optional<Failure> ElasticStore::objection(const Guest &guest, const Joining
     if (failure_) return failure_;
     const bool was_in = is_member(id);
     if (believed != 0 && dropped_.count(id) != 0) return was_dropped(who);
+    if (believed > generation_.number) return old_state(who, believed, generation_.number);
     if (believed != 0 && !was_in) return old_generation(who, believed, generation_.number);
     if (was_in && ended_.count(id) != 0) return old_generation(who, believed, generation_.number);
     if (!was_in && !takes_newcomers()) return closed_job(who);
@@ -118,7 +126,7 @@ void ElasticStore::lost(const Worker &worker) {
 }
 
 void ElasticStore::note_end_of(WorkerId id) {
-    if (is_member(id) && ended_.insert(id).second) keep(generation_);
+    if (is_member(id) && ended_.insert(id).second) unkept_ = true;
 }
 
 void ElasticStore::ended(ConnectionId connection) {
@@ -157,7 +165,7 @@ void ElasticStore::dismiss(WorkerId id) {
     const auto found = find(id);
     if (is_member(id)) {
         leaving_.insert(id);
-        keep(generation_);
+        unkept_ = true;
         tell_members();
     } else if (found != workers_.end() && workers_.size() > options_.min_workers) { // it has nothing that others need
         refuse(found->first, found->second.channel, dismissed(text("the worker at ", found->second.said.listens.host)));
@@ -265,6 +273,7 @@ void ElasticStore::tick() {
     add_time_slept();
     if (world_.now_ns() < next_ns_) return;
     next_ns_ = world_.now_ns() + interval_ns_;
+    if (unkept_) keep(generation_);
     look();
 }
 

@@ -18,7 +18,8 @@ class StateFile {
     /// Returns what was kept last, "" if there is nothing. Throws IO; DATA_LOSS if the file is damaged; CONFIG
     /// (`different_version`).
     std::string read() const;
-    /// Keeps this in its place, durably. "" removes the file. Throws IO, and then what was kept before is still there.
+    /// Keeps this in its place, durably. "" removes the file. Throws IO. Then what was kept before
+    /// is still there, or, if only the last flush failed, this.
     void keep(const std::string &bytes);
 
   private:

@@ -129,8 +129,13 @@ void Store::meshed(Worker &worker, const ControlFrame &frame) {
 }
 
 bool Store::all_meshed() const {
-    const auto meshed = [this](const auto &one) { return one.second.meshed && is_member(one.second.said.id); };
-    return static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(), meshed)) == members_.size();
+    std::size_t meshed = 0;
+    for (const auto &[connection, worker] : workers_) {
+        if (!is_member(worker.said.id)) continue;
+        if (!worker.meshed) return false;
+        ++meshed;
+    }
+    return meshed == members_.size();
 }
 
 } // namespace mdist

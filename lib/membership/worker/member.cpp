@@ -38,9 +38,9 @@ Dial Member::dial_store() {
     dial.hello = hello_of(options_, is_elastic() ? Role::kElastic : Role::kJoin, kStoreRank);
     dial.key = store_key(options_.secret);
     dial.most_payload = kMostFromStore;
-    // Once it was in a generation, the port stays the same, since the others know it.
+    // In an elastic job the port stays the same when it connects again, since the others of the generation know it.
     dial.make_body = [this](ConnectionId connection) {
-        if (generation_.number == 0) listens_ = world_.listen(connection);
+        if (!listens_ || !is_elastic()) listens_ = world_.listen(connection);
         listens_->pid = options_.pid;
         listens_->started_as = options_.started_as;
         // The store of an elastic job has no default address, and workers may come from anywhere.
@@ -114,12 +114,18 @@ void Member::closed(ConnectionId connection, int error) {
         store_.closed(error);
     } else if (mesh_ && mesh_->has(connection)) {
         mesh_->closed(connection, error);
-        reported_ = reported_ && mesh_->complete();
+        if (reported_ && !mesh_->complete()) lose_connection();
     } else if (peers_ && peers_->has(connection)) {
         peers_->closed(connection, error);
     } else if (sockets_ && sockets_->has(connection)) {
         sockets_->closed(connection, error);
     }
+}
+
+/// Others may rely on what this worker has reported. In an elastic job, GO then counts as a loss.
+void Member::lose_connection() {
+    reported_ = false;
+    if (!is_elastic()) lose_store(text("lost the connection with ", name_of(*mesh_->unconnected())));
 }
 
 void Member::datagram(std::string_view bytes) {
@@ -150,6 +156,7 @@ void Member::receive_from_store(std::string_view bytes) {
 }
 
 void Member::heard_store(const ControlFrame &frame) {
+    if (!asking_ && !is_elastic()) return store_.give_up(); // it has nothing to say any more
     heard_store_ns_ = world_.now_ns();
     switch (frame.kind) {
         case FrameKind::kWelcome:
@@ -277,7 +284,8 @@ void Member::leave_generation() {
 void Member::generation_came(const std::string &payload) {
     auto next = decode_generation(payload);
     const auto rank = next ? next->rank_of(id()) : std::nullopt;
-    if (!asking_ || !rank || next->number <= generation_.number)
+    const bool fits = rank && (is_elastic() || (*rank == options_.rank && next->members.size() == options_.size));
+    if (!asking_ || !fits || next->number <= generation_.number)
         return lose_store("the store sent a generation that this worker is not waiting for");
     std::vector<Endpoint> all;
     for (const Generation::Member &member : next->members) all.push_back(member.listens);
@@ -302,7 +310,7 @@ void Member::excerpt_came(const std::string &payload) {
 
 /// Connects with the neighbors in the next generation.
 void Member::connect(Generation next, uint32_t rank, Roster roster) {
-    leave_generation();
+    if (mesh_) leave_generation(); // else others may have called already, and wait in the lobby
     next_ = std::move(next);
     options_.rank = rank;
     options_.size = roster.size();
@@ -333,18 +341,25 @@ void Member::report_if_stuck() {
 
 /// All were connected when they said so. A connection that has ended since then is a loss like any other.
 void Member::go() {
+    std::unique_ptr<Peers> peers;
+    std::unique_ptr<DataSockets> sockets;
+    const auto lost = mesh_->unconnected();
+    if (!lost) { // what may run out of memory comes first
+        peers = std::make_unique<Peers>(world_, options_, mesh_->take());
+        sockets = std::make_unique<DataSockets>(world_, options_, *peers);
+    }
     generation_ = next_;
     asking_ = false;
     newcomers_ = 0; // some have just entered; the store will say who waits now
     any_leaves_ = false;
     deadline_ns_ = stuck_ns_ = UINT64_MAX;
-    if (const auto rank = mesh_->unconnected()) {
+    if (lost) {
         failure_ =
-            Failure(MDIST_ERR_PEER_LOST, text(name_of(*rank), " is lost: its connection has ended")).worker(*rank);
+            Failure(MDIST_ERR_PEER_LOST, text(name_of(*lost), " is lost: its connection has ended")).worker(*lost);
         return leave_generation();
     }
-    peers_ = std::make_unique<Peers>(world_, options_, mesh_->take());
-    sockets_ = std::make_unique<DataSockets>(world_, options_, *peers_);
+    peers_ = std::move(peers);
+    sockets_ = std::move(sockets);
     mesh_.reset();
 }
 

@@ -91,6 +91,7 @@ class Member final : public Machine {
     void hear_progress(const ControlFrame &frame);
     void hear_news(const ControlFrame &frame);
     void lose_store(const std::string &problem);
+    void lose_connection();
     void send_to_store(FrameKind kind, const std::string &payload);
     void send_ask();
     void generation_came(const std::string &payload);
