@@ -135,7 +135,8 @@ class Elastic(unittest.TestCase):
     def test_it_begins_again_at_most_so_often(self):
         code, results, errors = self.early("2:4", "export TEST_DIE='save 0 99'", once=False,
                                            MDIST_ELASTIC_MAX_LOSSES_PER_COMMIT="1").end()
-        self.assertEqual((code, results), (128 + signal.SIGKILL, []), errors)
+        self.assertIn(code, (128 + signal.SIGKILL, 3), errors)  # of the killed worker, or of one that missed it and ended first
+        self.assertEqual(results, [])
         self.assertEqual(errors.count("the job begins again"), 1, errors)
 
     def test_it_does_not_begin_again_if_a_worker_ends_with_an_error(self):

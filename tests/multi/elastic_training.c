@@ -19,7 +19,7 @@ enum { STEPS = 24, EVERY = 3 };
 static uint64_t now_at;
 enum { ANY = 99 }; // in the place of a replica id
 // "step 5 0": in step 5 of replica 0; also "save 6 0", "restore 0 0", "ship 0 99", "create 0 99"; "freeze 0 0", which
-// stops in place of dying, and "quit 0 99", which ends with an error. "moment 70 99": so many calls of the
+// stops in place of dying, and "quit 0 0", which ends with an error. "moment 70 99": so many calls of the
 // system after it has begun (moments.h)
 static const char *die_in, *die_where;
 static uint64_t die_step;
@@ -55,6 +55,7 @@ static int32_t save(uint32_t replica_id, void *to, size_t bytes, void *user_data
     static int has_failed;
     die_at("save", now_at, replica_id);
     if (is_place("freeze", now_at, replica_id)) raise(SIGSTOP);
+    if (is_place("quit", now_at, replica_id)) _exit(9);
     if (is_place("fail", now_at, replica_id) && !has_failed++) return 7;
     memcpy(to, generator_of(replica_id), bytes);
     return 0;
@@ -270,7 +271,6 @@ static int train(void) {
     if (getenv("TEST_PID") != NULL) printf("pid %ld\n", (long)getpid());
     DO(mdist_strategy_create(NULL, &strategy, &problem));
     die_at("create", 0, ANY);
-    if (is_place("quit", 0, ANY)) _exit(9);
     const int all_mirrored = getenv("TEST_MIRRORED") != NULL;
     DO(create_state(strategy, all_mirrored, getenv("TEST_GRADIENTS"), WEIGHTS - (uint64_t)is_strange(strategy, "shape"),
                     &problem));
