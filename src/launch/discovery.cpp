@@ -17,6 +17,8 @@ namespace {
 /// Between an answer and the next question.
 constexpr Clock::duration kPause = std::chrono::seconds(1);
 constexpr std::size_t kMostSaid = 1 << 20;
+/// Between two looks at what a command complains of.
+constexpr int kBetweenReadsMs = 100;
 /// Says that the command has ended with 0; a comment among the hosts. (Whoever reaps the process need not tell.)
 constexpr const char *kComplete = "# complete\n";
 
@@ -57,10 +59,10 @@ void Discovery::begin() {
 
 /// Returns whether the command has said all.
 bool Discovery::read_all() {
+    const bool goes_on = read_some(process_->output, said_);
     read_some(process_->errors, complained_);
-    if (read_some(process_->output, said_)) return false;
-    process_.reset();
-    return true;
+    if (!goes_on) process_.reset();
+    return !goes_on;
 }
 
 std::vector<Host> Discovery::answer() const {
@@ -79,12 +81,9 @@ std::vector<Host> Discovery::ask(const std::string &command) {
     Discovery one(command, {}, mask);
     one.begin();
     const pid_t pid = one.process_->pid;
-    const auto wait = [&] {
-        pollfd fds[] = {{one.process_->output.get(), POLLIN, 0}, {one.process_->errors.get(), POLLIN, 0}};
-        poll(fds, 2, -1);
-    };
     do {
-        wait();
+        pollfd output = {one.process_->output.get(), POLLIN, 0};
+        poll(&output, 1, kBetweenReadsMs);
     } while (!one.read_all());
     waitpid(pid, nullptr, 0);
     return one.answer();

@@ -37,7 +37,7 @@ Examples:
     MDIST_ELASTIC_REPLICAS=8 mdist launch -n 2:4 --job run8 -- ./train
     mdist launch --resize run8 2
     mdist launch --hosts alpha:2,beta:2 -- ./train
-    MDIST_ELASTIC_REPLICAS=8 mdist launch -n 2:4 --discover ./hosts.sh -- ./train
+    MDIST_ELASTIC_REPLICAS=8 mdist launch -n 2:4 --discover ./hosts -- ./train
     mdist launch --nodes 2 --per-node 2 --node-rank 0 \
         --store 10.0.0.1:4400 -- ./train       # --node-rank 1 on the other
 )";
