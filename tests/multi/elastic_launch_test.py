@@ -4,6 +4,7 @@
 PROGRAM, where PROGRAM is the test multi_elastic, whose training it runs."""
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -13,6 +14,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from seeds import is_long, test_seed  # noqa: E402
 from time_limits import Late, in_time  # noqa: E402
 from workers import start  # noqa: E402
 
@@ -131,6 +133,17 @@ class Elastic(unittest.TestCase):
                 raise Late(errors)
             self.assertEqual(errors.count("the job begins again"), 1, errors)
             self.assertEqual(digests(results), {self.undisturbed})
+
+    def test_a_job_ends_well_whenever_a_worker_is_killed_at_the_beginning(self):
+        first, again = test_seed(1), 0
+        for seed in range(first, first + (200 if is_long() else 20)):
+            draw = random.Random(seed)
+            calls, size = draw.randint(1, 2 ** draw.randint(4, 11)), draw.choice(["2:4", "2:2", "1:3"])
+            code, results, errors = self.early(size, f"export TEST_DIE='early {calls} 99'", MDIST_ELASTIC_WAIT="3s",
+                                               MDIST_ELASTIC_COPIES="2").end()
+            self.assertEqual((code, digests(results)), (0, {self.undisturbed}), f"seed {seed}: {errors}")
+            again += errors.count("the job begins again")
+        print(f"# {again} of them began again")
 
     def test_it_begins_again_at_most_so_often(self):
         code, results, errors = self.early("2:4", "export TEST_DIE='save 0 99'", once=False,

@@ -20,7 +20,7 @@ static uint64_t now_at;
 enum { ANY = 99 }; // in the place of a replica id
 // "step 5 0": in step 5 of replica 0; also "save 6 0", "restore 0 0", "ship 0 99", "create 0 99"; "freeze 0 0", which
 // stops in place of dying, and "quit 0 0", which ends with an error. "moment 70 99": so many calls of the
-// system after it has begun (moments.h)
+// system after it has begun (moments.h); "early 70 99": after it has started
 static const char *die_in, *die_where;
 static uint64_t die_step;
 static uint32_t die_replica = UINT32_MAX;
@@ -269,6 +269,7 @@ static int train(void) {
     mdist_strategy_t *strategy;
     mdist_blob_t *blob = NULL;
     if (getenv("TEST_PID") != NULL) printf("pid %ld\n", (long)getpid());
+    if (is_place("early", die_step, ANY)) at_moment(die_step, die_now, NULL, NULL);
     DO(mdist_strategy_create(NULL, &strategy, &problem));
     const int all_mirrored = getenv("TEST_MIRRORED") != NULL;
     DO(create_state(strategy, all_mirrored, getenv("TEST_GRADIENTS"), WEIGHTS - (uint64_t)is_strange(strategy, "shape"),
