@@ -6,6 +6,7 @@
 #include "util/failure.h"
 #include "util/forced_unwind.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -28,24 +29,23 @@ class Makers final : public StreamWork {
         std::unique_lock lock(mutex_);
         for (uint64_t number = 0; begin(number, lock);) {
             lock.unlock();
-            Result result;
+            Element element;
             try {
-                const bool there = upstream_->next(result.element);
+                const bool there = upstream_->next(element);
                 if (!there || how_.threads > 1) pulled(there);
                 if (!there) return;
-                if (how_.map != nullptr) result.element = (*how_.map)(result.element, room);
+                if (how_.map != nullptr) element = (*how_.map)(element, room);
             } catch (...) {
                 const bool ending = thread_is_ending();
-                result.failure = std::make_unique<const Failure>(ending ? thread_ended() : current_failure());
-                if (ending) {
-                    lock.lock();
-                    put(number, std::move(result));
-                    lock.unlock();
-                    rethrow();
-                }
+                lock.lock();
+                fail(place_of(number), ending ? thread_ended() : current_failure());
+                lock.unlock();
+                if (ending) rethrow();
+                return;
             }
             lock.lock();
-            put(number, std::move(result));
+            results_[place_of(number) - taken_] = {std::move(element), true};
+            taking_.notify_one();
         }
     }
 
@@ -58,9 +58,10 @@ class Makers final : public StreamWork {
     bool take(Element &out) {
         std::unique_lock lock(mutex_);
         const auto is_there = [this] { return !results_.empty() && results_.front().there; };
-        taking_.wait(lock, [&] { return is_there() || (drained_ && results_.empty()) || stop_->requested(); });
+        const auto is_over = [this] { return (drained_ && results_.empty()) || stop_->requested(); };
+        taking_.wait(lock, [&] { return is_there() || taken_ == failed_at_ || is_over(); });
+        if (taken_ == failed_at_) throw Failure(*failure_);
         if (!is_there()) return false;
-        if (results_.front().failure != nullptr) throw Failure(*results_.front().failure);
         out = std::move(results_.front().element);
         results_.pop_front();
         ++taken_;
@@ -76,31 +77,41 @@ class Makers final : public StreamWork {
     void restart() {
         stop_->withdraw();
         results_.clear();
+        failed_at_ = kNever;
         done_ = taken_ = 0;
-        drained_ = failed_ = pulling_ = false;
+        drained_ = pulling_ = false;
         upstream_->restart();
     }
 
   private:
+    static constexpr uint64_t kNever = UINT64_MAX;
     struct Result {
         Element element = {};
-        std::unique_ptr<const Failure> failure = nullptr;
         bool there = false;
     };
 
+    // All of these need the lock, except for pulled().
+
     /// Waits for the turn to take an element from upstream, and for room for its result.
     bool begin(uint64_t &number, std::unique_lock<std::mutex> &lock) {
-        const auto over = [this] { return drained_ || failed_ || stop_->requested(); };
+        const auto over = [this] { return drained_ || failed_at_ != kNever || stop_->requested(); };
         working_.wait(lock, [&] { return over() || (!pulling_ && results_.size() < how_.most); });
         if (over()) {
             taking_.notify_one(); // if a stream above said stop, its thread may wait for an element that will not come
             return false;
         }
-        pulling_ = how_.threads > 1;
         number = taken_ + results_.size();
-        results_.emplace_back();
+        try {
+            results_.emplace_back();
+        } catch (const std::bad_alloc &) {
+            return fail(number, out_of_memory()), false;
+        }
+        pulling_ = how_.threads > 1;
         return true;
     }
+
+    /// Where the result of that number comes among those that are taken.
+    uint64_t place_of(uint64_t number) { return how_.ordered ? number : done_++; }
 
     void pulled(bool there) {
         const std::lock_guard lock(mutex_);
@@ -113,16 +124,11 @@ class Makers final : public StreamWork {
         working_.notify_all();
     }
 
-    /// Needs the lock.
-    void put(uint64_t number, Result result) {
-        // If upstream failed, pulled() was not called and pulling_ stays set: failed_ ends the other threads' wait.
-        if (result.failure != nullptr) {
-            failed_ = true;
-            working_.notify_all();
-        }
-        result.there = true;
-        results_[(how_.ordered ? number : done_) - taken_] = std::move(result);
-        ++done_;
+    /// Keeps the failure that is met first. If upstream has failed, `pulling_` stays set.
+    void fail(uint64_t place, const Failure &failure) {
+        if (place < failed_at_) failure_ = failure;
+        failed_at_ = std::min(failed_at_, place);
+        working_.notify_all();
         taking_.notify_one();
     }
 
@@ -133,12 +139,13 @@ class Makers final : public StreamWork {
     std::mutex mutex_;
     std::condition_variable working_;
     std::condition_variable taking_;
-    std::deque<Result> results_; // those begun and not taken
-    uint64_t done_ = 0;
-    uint64_t taken_ = 0;   // elements taken by the stream
-    bool pulling_ = false; // a thread is taking an element from upstream, and another may wait for that
-    bool drained_ = false; // upstream has ended
-    bool failed_ = false;
+    std::deque<Result> results_;  // those begun and not taken
+    uint64_t done_ = 0;           // results in whatever order
+    uint64_t taken_ = 0;          // elements taken by the stream
+    bool pulling_ = false;        // a thread is taking an element from upstream, and another may wait for that
+    bool drained_ = false;        // upstream has ended
+    uint64_t failed_at_ = kNever; // the place of the failure
+    std::optional<Failure> failure_;
 };
 
 class AheadStream final : public Stream {
