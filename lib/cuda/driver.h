@@ -3,6 +3,8 @@
 // functions are. Any thread.
 #pragma once
 
+#include "device/gpu/module.h"
+
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 
@@ -61,6 +63,14 @@ class OnDevice {
 /// Returns the number of an error. If the error is one that can be forgotten, also clears it from the runtime's last
 /// error. The driver uses the runtime's numbers.
 int settled(int error);
+
+/// The table's streams and events are the runtime's.
+inline cudaStream_t of(mdist_gpu_stream *stream) {
+    return reinterpret_cast<cudaStream_t>(stream);
+}
+inline cudaEvent_t of(mdist_gpu_event *event) {
+    return reinterpret_cast<cudaEvent_t>(event);
+}
 
 /// Calls f() with a device current.
 template <typename Function>

@@ -17,10 +17,6 @@ namespace {
 // Blocks that find no place at first start when others end. A few blocks per place even out the load.
 constexpr unsigned kBlocksPerMultiprocessor = 64;
 
-cudaStream_t of(mdist_gpu_stream *stream) {
-    return reinterpret_cast<cudaStream_t>(stream);
-}
-
 /// Calls f(grid) with a device current. The grid has one block per chunk, up to the number that is worth starting.
 template <typename Function>
 int with_grid(int32_t device, mdist_gpu_stream *stream, uint64_t chunks, Function f) {

@@ -69,64 +69,22 @@ const Functions &functions() {
     return all;
 }
 
-bool type_of(int32_t dtype, ncclDataType_t &type) {
-    switch (dtype) {
-        case MDIST_FLOAT32:
-            return type = ncclFloat32, true;
-        case MDIST_FLOAT64:
-            return type = ncclFloat64, true;
-        case MDIST_FLOAT16:
-            return type = ncclFloat16, true;
-        case MDIST_BFLOAT16:
-            return type = ncclBfloat16, true;
-        case MDIST_INT8:
-            return type = ncclInt8, true;
-        case MDIST_UINT8:
-            return type = ncclUint8, true;
-        case MDIST_INT32:
-            return type = ncclInt32, true;
-        case MDIST_UINT32:
-            return type = ncclUint32, true;
-        case MDIST_INT64:
-            return type = ncclInt64, true;
-        case MDIST_UINT64:
-            return type = ncclUint64, true;
-        default:
-            return false;
-    }
-}
+constexpr int kNone = -1; // NCCL has none
 
-/// The same for calls that only move elements: NCCL has no 16-bit integers and no bool, so others of their size stand
-/// for them.
-bool moved_type_of(int32_t dtype, ncclDataType_t &type) {
-    switch (dtype) {
-        case MDIST_INT16:
-        case MDIST_UINT16:
-            return type = ncclFloat16, true;
-        case MDIST_BOOL:
-            return type = ncclUint8, true;
-        default:
-            return type_of(dtype, type);
-    }
-}
+/// NCCL's type for elements that are added, by mdist_dtype_t.
+constexpr int kTypes[] = {kNone,     ncclFloat32, ncclFloat64, ncclFloat16, ncclBfloat16, ncclInt8, ncclUint8,
+                          ncclInt32, ncclUint32,  ncclInt64,   ncclUint64,  kNone,        kNone,    kNone};
+/// The same for elements that only move: others of their size stand for 16-bit integers and bool.
+constexpr int kMovedTypes[] = {kNone,     ncclFloat32, ncclFloat64, ncclFloat16, ncclBfloat16, ncclInt8,    ncclUint8,
+                               ncclInt32, ncclUint32,  ncclInt64,   ncclUint64,  ncclFloat16,  ncclFloat16, ncclUint8};
+/// By mdist_reduce_op_t.
+constexpr int kOps[] = {kNone, ncclSum, kNone, ncclMin, ncclMax, ncclProd};
+static_assert(MDIST_FLOAT32 == 1 && MDIST_UINT64 == 10 && MDIST_INT16 == 11 && MDIST_UINT16 == 12 && MDIST_BOOL == 13);
+static_assert(MDIST_SUM == 1 && MDIST_MIN == 3 && MDIST_MAX == 4 && MDIST_PROD == 5);
 
-bool op_of(int32_t number, ncclRedOp_t &op) {
-    switch (number) {
-        case MDIST_SUM:
-            return op = ncclSum, true;
-        case MDIST_MIN:
-            return op = ncclMin, true;
-        case MDIST_MAX:
-            return op = ncclMax, true;
-        case MDIST_PROD:
-            return op = ncclProd, true;
-        default:
-            return false;
-    }
-}
-
-cudaStream_t of(mdist_gpu_stream *stream) {
-    return reinterpret_cast<cudaStream_t>(stream);
+template <size_t kCount>
+int at(const int (&table)[kCount], int32_t number) {
+    return number >= 0 && static_cast<size_t>(number) < kCount ? table[number] : kNone;
 }
 
 /// Calls f() with the communicator's device current.
@@ -134,6 +92,23 @@ template <typename Function>
 int with(const mdist_gpu_comm *comm, Function f) {
     const OnDevice on(comm->device);
     return on.error() != 0 ? ncclUnhandledCudaError : f();
+}
+
+/// Calls f(type, op, communicator) for a call that adds up.
+template <typename Function>
+int summing(const mdist_gpu_comm *comm, int32_t dtype, int32_t op, Function f) {
+    const int type = at(kTypes, dtype), operation = at(kOps, op);
+    if (type == kNone || operation == kNone) return ncclInvalidArgument;
+    return with(comm,
+                [&] { return f(static_cast<ncclDataType_t>(type), static_cast<ncclRedOp_t>(operation), comm->comm); });
+}
+
+/// Calls f(type, communicator) for a call that moves elements.
+template <typename Function>
+int moving(const mdist_gpu_comm *comm, int32_t dtype, Function f) {
+    const int type = at(kMovedTypes, dtype);
+    if (type == kNone) return ncclInvalidArgument;
+    return with(comm, [&] { return f(static_cast<ncclDataType_t>(type), comm->comm); });
 }
 
 int kind(int error) {
@@ -222,59 +197,50 @@ int group_end() {
 
 int all_reduce(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements, int32_t dtype, int32_t op,
                mdist_gpu_stream *stream) {
-    ncclDataType_t type;
-    ncclRedOp_t operation;
-    if (!type_of(dtype, type) || !op_of(op, operation)) return ncclInvalidArgument;
-    return with(comm,
-                [&] { return functions().ncclAllReduce(from, to, elements, type, operation, comm->comm, of(stream)); });
+    return summing(comm, dtype, op, [&](ncclDataType_t type, ncclRedOp_t operation, ncclComm_t with_all) {
+        return functions().ncclAllReduce(from, to, elements, type, operation, with_all, of(stream));
+    });
 }
 
 int reduce(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements, int32_t dtype, int32_t op, int32_t root,
            mdist_gpu_stream *stream) {
-    ncclDataType_t type;
-    ncclRedOp_t operation;
-    if (!type_of(dtype, type) || !op_of(op, operation)) return ncclInvalidArgument;
-    return with(comm, [&] {
-        return functions().ncclReduce(from, to, elements, type, operation, root, comm->comm, of(stream));
+    return summing(comm, dtype, op, [&](ncclDataType_t type, ncclRedOp_t operation, ncclComm_t with_all) {
+        return functions().ncclReduce(from, to, elements, type, operation, root, with_all, of(stream));
+    });
+}
+
+int reduce_scatter(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements_each, int32_t dtype, int32_t op,
+                   mdist_gpu_stream *stream) {
+    return summing(comm, dtype, op, [&](ncclDataType_t type, ncclRedOp_t operation, ncclComm_t with_all) {
+        return functions().ncclReduceScatter(from, to, elements_each, type, operation, with_all, of(stream));
     });
 }
 
 int broadcast(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements, int32_t dtype, int32_t root,
               mdist_gpu_stream *stream) {
-    ncclDataType_t type;
-    if (!moved_type_of(dtype, type)) return ncclInvalidArgument;
-    return with(comm,
-                [&] { return functions().ncclBroadcast(from, to, elements, type, root, comm->comm, of(stream)); });
+    return moving(comm, dtype, [&](ncclDataType_t type, ncclComm_t with_all) {
+        return functions().ncclBroadcast(from, to, elements, type, root, with_all, of(stream));
+    });
 }
 
 int all_gather(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements_each, int32_t dtype,
                mdist_gpu_stream *stream) {
-    ncclDataType_t type;
-    if (!moved_type_of(dtype, type)) return ncclInvalidArgument;
-    return with(comm, [&] { return functions().ncclAllGather(from, to, elements_each, type, comm->comm, of(stream)); });
-}
-
-int reduce_scatter(mdist_gpu_comm *comm, const void *from, void *to, uint64_t elements_each, int32_t dtype, int32_t op,
-                   mdist_gpu_stream *stream) {
-    ncclDataType_t type;
-    ncclRedOp_t operation;
-    if (!type_of(dtype, type) || !op_of(op, operation)) return ncclInvalidArgument;
-    return with(comm, [&] {
-        return functions().ncclReduceScatter(from, to, elements_each, type, operation, comm->comm, of(stream));
+    return moving(comm, dtype, [&](ncclDataType_t type, ncclComm_t with_all) {
+        return functions().ncclAllGather(from, to, elements_each, type, with_all, of(stream));
     });
 }
 
 int send(mdist_gpu_comm *comm, const void *from, uint64_t elements, int32_t dtype, int32_t peer,
          mdist_gpu_stream *stream) {
-    ncclDataType_t type;
-    if (!moved_type_of(dtype, type)) return ncclInvalidArgument;
-    return with(comm, [&] { return functions().ncclSend(from, elements, type, peer, comm->comm, of(stream)); });
+    return moving(comm, dtype, [&](ncclDataType_t type, ncclComm_t with_all) {
+        return functions().ncclSend(from, elements, type, peer, with_all, of(stream));
+    });
 }
 
 int receive(mdist_gpu_comm *comm, void *to, uint64_t elements, int32_t dtype, int32_t peer, mdist_gpu_stream *stream) {
-    ncclDataType_t type;
-    if (!moved_type_of(dtype, type)) return ncclInvalidArgument;
-    return with(comm, [&] { return functions().ncclRecv(to, elements, type, peer, comm->comm, of(stream)); });
+    return moving(comm, dtype, [&](ncclDataType_t type, ncclComm_t with_all) {
+        return functions().ncclRecv(to, elements, type, peer, with_all, of(stream));
+    });
 }
 
 mdist_nccl_api make_api() {

@@ -9,21 +9,6 @@
 namespace mdist::cuda {
 namespace {
 
-uint64_t sign_bit(int32_t dtype) {
-    switch (dtype) {
-        case MDIST_INT8:
-            return 0x80;
-        case MDIST_INT16:
-            return 0x8000;
-        case MDIST_INT32:
-            return 0x80000000;
-        case MDIST_INT64:
-            return 0x8000000000000000;
-        default:
-            return 0;
-    }
-}
-
 Factor mean_factor(uint64_t divisor) {
     const bool exact = std::has_single_bit(divisor);
     Factor factor = {exact ? Scale::kMultiply : Scale::kDivide, static_cast<float>(divisor),
@@ -74,7 +59,7 @@ bool is_float(int32_t dtype) {
 }
 
 bool is_signed(int32_t dtype) {
-    return sign_bit(dtype) != 0;
+    return dtype == MDIST_INT8 || dtype == MDIST_INT16 || dtype == MDIST_INT32 || dtype == MDIST_INT64;
 }
 
 unsigned element_size(int32_t dtype) {
@@ -115,7 +100,8 @@ ReduceWay way_of(const mdist_gpu_reduction &reduction) {
     } else if (reduction.source_count > 1) { // with one source, all operations give the same
         way.how = static_cast<Combine>(reduction.op);
     }
-    if (way.how == Combine::kMin || way.how == Combine::kMax) way.bias = sign_bit(way.dtype);
+    if ((way.how == Combine::kMin || way.how == Combine::kMax) && is_signed(way.dtype))
+        way.bias = uint64_t{1} << (8 * element_size(way.dtype) - 1); // the sign bit
     unsigned head = 0;
     const bool unrolled = way.how == Combine::kSum && is_float(way.dtype) && reduction.source_count <= kUnrolled &&
                           reduction.source_count + reduction.destination_count <= SumBatch::kPointers &&

@@ -9,13 +9,6 @@
 namespace mdist::cuda {
 namespace {
 
-cudaStream_t of(mdist_gpu_stream *stream) {
-    return reinterpret_cast<cudaStream_t>(stream);
-}
-cudaEvent_t of(mdist_gpu_event *event) {
-    return reinterpret_cast<cudaEvent_t>(event);
-}
-
 /// Loads the module's kernels before a device's first stream exists, so that no later call waits for that.
 int load_kernels(int32_t device) {
     constexpr int32_t kDevices = 256;
