@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/alarm.h"
 
+#include "util/clock.h"
 #include "util/event_count.h"
 #include "util/failure.h"
 #include "util/text.h"
 
 #include <cerrno>
-#include <ctime>
 #include <system_error>
 
 #include <fcntl.h>
@@ -20,10 +20,7 @@ constexpr uint64_t kLongAgo = 1;
 
 void arm(int descriptor, uint64_t at_ns) noexcept {
     itimerspec timer = {};
-    if (at_ns != kNoDeadline) {
-        timer.it_value.tv_sec = static_cast<time_t>(at_ns / 1'000'000'000u);
-        timer.it_value.tv_nsec = static_cast<long>(at_ns % 1'000'000'000u);
-    }
+    if (at_ns != kNoDeadline) timer.it_value = timespec_of(at_ns);
     timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &timer, nullptr); // also makes it unreadable again
 }
 

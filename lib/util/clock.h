@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 
 namespace mdist {
 
@@ -15,5 +16,11 @@ class Clock {
 
 /// CLOCK_MONOTONIC.
 const Clock &monotonic_clock();
+
+/// The same time, or length of time, as system calls take it.
+inline timespec timespec_of(uint64_t ns) {
+    constexpr uint64_t kSecond = 1'000'000'000;
+    return {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
+}
 
 } // namespace mdist

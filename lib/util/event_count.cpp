@@ -73,7 +73,7 @@ bool EventCount::wait(uint32_t seen, const Patience &patience, uint64_t timeout_
 bool EventCount::sleep(uint32_t seen, uint64_t timeout_ns) const noexcept {
     const uint64_t start = monotonic_clock().now_ns();
     const uint64_t deadline = timeout_ns > kNoDeadline - start ? kNoDeadline : start + timeout_ns;
-    const timespec at = {static_cast<time_t>(deadline / 1'000'000'000u), static_cast<long>(deadline % 1'000'000'000u)};
+    const timespec at = timespec_of(deadline);
     bool changed = false;
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     while (!(changed = now() != seen)) {

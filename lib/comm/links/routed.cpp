@@ -3,10 +3,10 @@
 
 #include "comm/links/pollable.h"
 #include "util/alertness.h"
+#include "util/clock.h"
 #include "util/thread.h"
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 #include <poll.h>
@@ -85,8 +85,7 @@ void Routed::poll_all(uint64_t timeout_ns) {
         begins_.push_back(descriptors_.size());
         timeout_ns = std::min(timeout_ns, link->begin_wait(descriptors_));
     }
-    constexpr uint64_t kSecond = 1'000'000'000;
-    const timespec timeout = {static_cast<time_t>(timeout_ns / kSecond), static_cast<long>(timeout_ns % kSecond)};
+    const timespec timeout = timespec_of(timeout_ns);
     if (ppoll(descriptors_.data(), descriptors_.size(), &timeout, nullptr) < 0)
         for (pollfd &descriptor : descriptors_) descriptor.revents = 0; // poll() failed and found nothing
     for (std::size_t i = 0; i < pollables_.size(); ++i) pollables_[i]->end_wait(descriptors_.data() + begins_[i]);

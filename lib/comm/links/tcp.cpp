@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <ctime>
 #include <mutex>
 #include <system_error>
 
@@ -27,29 +26,26 @@ namespace {
 class Bell {
   public:
     Bell() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-        if (event_ < 0)
+        if (!event_.is_open())
             throw Failure(MDIST_ERR_RESOURCE,
                           text("cannot make an event for a link: ", std::generic_category().message(errno)))
                 .native(errno);
     }
-    ~Bell() { ::close(event_); }
-    Bell(const Bell &) = delete;
-    Bell &operator=(const Bell &) = delete;
 
-    int descriptor() const { return event_; }
+    int descriptor() const { return event_.get(); }
     void ring() const noexcept {
         const uint64_t one = 1;
-        while (::write(event_, &one, sizeof one) < 0 && errno == EINTR) {
+        while (::write(event_.get(), &one, sizeof one) < 0 && errno == EINTR) {
         }
     }
     void silence() const noexcept {
         uint64_t rung = 0;
-        while (::read(event_, &rung, sizeof rung) < 0 && errno == EINTR) {
+        while (::read(event_.get(), &rung, sizeof rung) < 0 && errno == EINTR) {
         }
     }
 
   private:
-    const int event_;
+    const OpenFile event_;
 };
 
 class Tcp final : public Link, public Pollable {
@@ -232,8 +228,7 @@ bool Tcp::watch() {
 }
 
 bool Tcp::ready_within(uint64_t timeout_ns) {
-    constexpr uint64_t kSecond = 1'000'000'000;
-    const timespec timeout = {static_cast<time_t>(timeout_ns / kSecond), static_cast<long>(timeout_ns % kSecond)};
+    const timespec timeout = timespec_of(timeout_ns);
     return ppoll(watched_.data(), watched_.size(), &timeout, nullptr) > 0;
 }
 

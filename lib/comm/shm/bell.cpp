@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <ctime>
 
 #include <linux/futex.h>
 #include <poll.h>
@@ -19,7 +18,6 @@
 namespace mdist {
 namespace {
 
-constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kSliceNs = 5'000'000;
 /// Spinning without a yield for longer than this only keeps the core from others.
 constexpr uint64_t kAloneNs = 3000;
@@ -48,8 +46,7 @@ bool wait_any(const Word *words, std::size_t count, uint64_t timeout_ns) noexcep
     count = std::min(count, kMost);
     for (std::size_t i = 0; i < count; ++i)
         waiters[i] = {words[i].seen, reinterpret_cast<uintptr_t>(words[i].at), FUTEX_32, 0};
-    const uint64_t end = monotonic_clock().now_ns() + timeout_ns;
-    const timespec until = {static_cast<time_t>(end / kSecond), static_cast<long>(end % kSecond)};
+    const timespec until = timespec_of(monotonic_clock().now_ns() + timeout_ns);
     return syscall(SYS_futex_waitv, waiters, count, 0, &until, CLOCK_MONOTONIC) >= 0 ||
            (errno != ENOSYS && errno != EPERM);
 #else
@@ -58,7 +55,7 @@ bool wait_any(const Word *words, std::size_t count, uint64_t timeout_ns) noexcep
 }
 
 void wait_one(const Word &word, uint64_t timeout_ns) noexcept {
-    const timespec time = {static_cast<time_t>(timeout_ns / kSecond), static_cast<long>(timeout_ns % kSecond)};
+    const timespec time = timespec_of(timeout_ns);
     syscall(SYS_futex, word.at, FUTEX_WAIT, word.seen, &time, nullptr, 0);
 }
 
@@ -157,7 +154,7 @@ void ShmBell::sleep_near(const std::vector<uint32_t> &ranks, FunctionRef<bool()>
         return sleep(ranks, ready, timeout_ns);
     }
     pollfd doorbell = {descriptor(), POLLIN, 0};
-    const timespec timeout = {static_cast<time_t>(timeout_ns / kSecond), static_cast<long>(timeout_ns % kSecond)};
+    const timespec timeout = timespec_of(timeout_ns);
     heard(!ready() && ppoll(&doorbell, 1, &timeout, nullptr) > 0);
 }
 
