@@ -22,14 +22,9 @@ class StartedMessage final : public Work {
           parcel_(std::move(parcel)),
           generation_(job_->elastic.generation()) {}
     void settle() noexcept override {
-        const Post &post = parcel_->post();
         try {
             if (in_done_call()) return Parcel::leave(parcel_); // it goes on, as a collective does
-            parcel_->settle(Failure(MDIST_ERR_ABORTED, text("replica ", post.self(), " destroyed the work of its ",
-                                                            post.function(), "_start before it was done"))
-                                .operation(post.function())
-                                .replica(post.self())
-                                .reason("work_destroyed"));
+            parcel_->settle(work_destroyed(parcel_->post().function(), parcel_->post().self()));
         } catch (const std::bad_alloc &) {
             parcel_->settle(out_of_memory());
         }

@@ -31,17 +31,7 @@ class StartedCollective final : public Work {
     void settle() noexcept override {
         if (operation_->over()) return operation_->leave_result();
         // In a function of mdist_work_on_done, giving it up might wait for this very thread. It stays in its line.
-        if (in_done_call()) return;
-        try {
-            operations_.settle(*operation_,
-                               Failure(MDIST_ERR_ABORTED, text("replica ", replica_, " destroyed the work of its ",
-                                                               operation_->name(), "_start before it was done"))
-                                   .operation(operation_->name())
-                                   .replica(replica_)
-                                   .reason("work_destroyed"));
-        } catch (const std::bad_alloc &) {
-            operations_.settle(*operation_, out_of_memory());
-        }
+        if (!in_done_call()) operations_.settle(*operation_, work_destroyed(operation_->name(), replica_));
     }
     bool test() override { return operations().test(*operation_); }
     bool wait(uint64_t timeout_ns) override { return operations().wait(*operation_, timeout_ns); }
@@ -88,6 +78,16 @@ bool in_done_call() {
     return context != nullptr && context->kind() == Context::Kind::kDone;
 }
 
+Failure work_destroyed(const char *function, uint32_t replica) noexcept {
+    return failure_or(out_of_memory(), [&] {
+        return Failure(MDIST_ERR_ABORTED,
+                       text("replica ", replica, " destroyed the work of its ", function, "_start before it was done"))
+            .operation(function)
+            .replica(replica)
+            .reason("work_destroyed");
+    });
+}
+
 void start_work(Replica &self, const GroupSeat &place, const Call &call, uint64_t timeout_ns, mdist_work_t **out) {
     need(out, "out");
     OperationQueue &operations = place.seat.operations;
@@ -96,11 +96,8 @@ void start_work(Replica &self, const GroupSeat &place, const Call &call, uint64_
         const auto owner = place.group ? std::shared_ptr<void>(place.group) : self.job().shared_from_this();
         *out = publish<mdist_work_t>(std::shared_ptr<Work>(
             std::make_shared<StartedCollective>(owner, self.job(), operations, operation, self.id())));
-    } catch (const Failure &failure) {
-        operations.settle(*operation, failure);
-        throw;
-    } catch (...) {
-        operations.settle(*operation, out_of_memory());
+    } catch (const std::exception &caught) {
+        operations.settle(*operation, as_failure(caught));
         throw;
     }
 }

@@ -12,6 +12,7 @@
 
 namespace mdist {
 
+class Failure;
 class Job;
 
 class Work {
@@ -31,5 +32,7 @@ std::function<void(mdist_status_t)> done_call(const Job &job, uint32_t replica, 
                                               void *user_data);
 /// Whether this thread is inside such a function.
 bool in_done_call();
+/// What ends a work whose handle was destroyed. `function` is the blocking form of what started it.
+Failure work_destroyed(const char *function, uint32_t replica) noexcept;
 
 } // namespace mdist
