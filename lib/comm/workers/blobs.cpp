@@ -87,64 +87,78 @@ Blobs agree_with_blobs(WorkerOperation &operation, Workers &workers, const std::
     });
 }
 
-Blobs gather_blobs(Workers &workers, const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns) {
-    const auto *const from = static_cast<const char *>(data);
-    const std::vector<char> own(from, from + bytes);
-    WorkerOperation operation(workers, call, timeout_ns);
-    return agree_with_blobs(operation, workers, own);
-}
-
-Blobs exchange_blobs(Workers &workers, const Call &call, const std::vector<std::string> &blobs, uint64_t timeout_ns) {
-    std::vector<char> lengths; // sent to all: small, and it takes one trip
-    for (const std::string &blob : blobs) {
-        const Length length = blob.size();
-        const auto *const from = reinterpret_cast<const char *>(&length);
-        lengths.insert(lengths.end(), from, from + sizeof length);
-    }
-    WorkerOperation operation(workers, call, timeout_ns);
-    const Blobs tables = agree_with_blobs(operation, workers, lengths);
-    Blobs received(workers.count());
-    operation.checked([&] {
-        uint64_t left = memory_bytes();
-        for (uint32_t worker = 0; worker < workers.count(); ++worker) {
-            const std::vector<char> &table = tables[worker];
-            Length length = 0;
-            if (table.size() != workers.count() * sizeof length)
-                throw bad_message(
-                    worker, text("a table of ", table.size(), " bytes instead of ", workers.count() * sizeof length));
-            std::memcpy(&length, table.data() + workers.self() * sizeof length, sizeof length);
-            if (length > left)
-                throw Failure(MDIST_ERR_OUT_OF_MEMORY,
-                              text("worker ", worker, " has ", length, " bytes for ", workers.name(workers.self()),
-                                   ", which does not have memory for them"))
-                    .worker(worker);
-            left -= length;
-            received[worker].resize(length);
-        }
-    });
-    std::vector<Transfer::Outgoing> sends;
-    std::vector<Transfer::Incoming> receives;
-    for (uint32_t worker = 0; worker < workers.count(); ++worker) {
-        if (!blobs[worker].empty()) sends.push_back({worker, blobs[worker].data(), blobs[worker].size()});
-        if (!received[worker].empty()) receives.push_back({worker, received[worker].data(), received[worker].size()});
-    }
-    operation.run<Transfer>(operation.tag(), sends, receives);
-    return received;
-}
-
-void broadcast_blob(Workers &workers, const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns) {
-    const bool along = bytes <= sizes::broadcast_along(workers.count(), workers.per_host(), workers.meets_directly());
-    const bool here = workers.self() == 0;
-    WorkerOperation operation(workers, call, timeout_ns);
-    along ? operation.agree({data, here ? bytes : 0}, 0) : operation.agree();
-    if (!along)
-        return operation.run<Broadcast>(operation.tag(), 0, workers.per_host(),
-                                        std::vector<Broadcast::Range>{{data, bytes}});
-    const Link::Message come = operation.payload(0);
-    operation.checked([&] {
-        if (come.bytes != bytes) throw bad_message(0, text(come.bytes, " bytes to all workers instead of ", bytes));
-    });
-    if (!here && bytes != 0) std::memcpy(data, come.data, bytes);
-}
-
 } // namespace mdist::workers
+
+namespace mdist {
+
+void Workers::meet(const Call &call, uint64_t timeout_ns) {
+    guarded([&] { WorkerOperation(*this, call, timeout_ns).agree(); });
+}
+
+Blobs Workers::gather(const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns) {
+    return guarded([&] {
+        const auto *const from = static_cast<const char *>(data);
+        const std::vector<char> own(from, from + bytes);
+        WorkerOperation operation(*this, call, timeout_ns);
+        return workers::agree_with_blobs(operation, *this, own);
+    });
+}
+
+Blobs Workers::exchange(const Call &call, const std::vector<std::string> &blobs, uint64_t timeout_ns) {
+    return guarded([&] {
+        std::vector<char> lengths; // sent to all: small, and it takes one trip
+        for (const std::string &blob : blobs) {
+            const uint64_t length = blob.size();
+            const auto *const from = reinterpret_cast<const char *>(&length);
+            lengths.insert(lengths.end(), from, from + sizeof length);
+        }
+        WorkerOperation operation(*this, call, timeout_ns);
+        const Blobs tables = workers::agree_with_blobs(operation, *this, lengths);
+        Blobs received(count());
+        operation.checked([&] {
+            uint64_t left = workers::memory_bytes();
+            for (uint32_t worker = 0; worker < count(); ++worker) {
+                const std::vector<char> &table = tables[worker];
+                uint64_t length = 0;
+                if (table.size() != count() * sizeof length)
+                    throw bad_message(worker,
+                                      text("a table of ", table.size(), " bytes instead of ", count() * sizeof length));
+                std::memcpy(&length, table.data() + self() * sizeof length, sizeof length);
+                if (length > left)
+                    throw Failure(MDIST_ERR_OUT_OF_MEMORY, text("worker ", worker, " has ", length, " bytes for ",
+                                                                name(self()), ", which does not have memory for them"))
+                        .worker(worker);
+                left -= length;
+                received[worker].resize(length);
+            }
+        });
+        std::vector<Transfer::Outgoing> sends;
+        std::vector<Transfer::Incoming> receives;
+        for (uint32_t worker = 0; worker < count(); ++worker) {
+            if (!blobs[worker].empty()) sends.push_back({worker, blobs[worker].data(), blobs[worker].size()});
+            if (!received[worker].empty())
+                receives.push_back({worker, received[worker].data(), received[worker].size()});
+        }
+        operation.run<Transfer>(operation.tag(), sends, receives);
+        return received;
+    });
+}
+
+void Workers::broadcast(const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns) {
+    guarded([&] {
+        const bool along = bytes <= sizes::broadcast_along(count(), per_host(), meets_directly());
+        const bool here = self() == 0;
+        WorkerOperation operation(*this, call, timeout_ns);
+        along ? operation.agree({data, here ? bytes : 0}, 0) : operation.agree();
+        if (!along)
+            return operation.run<Broadcast>(operation.tag(), 0, per_host(),
+                                            std::vector<Broadcast::Range>{{data, bytes}});
+        const Link::Message come = operation.payload(0);
+        operation.checked([&] {
+            if (come.bytes != bytes) throw bad_message(0, text(come.bytes, " bytes to all workers instead of ", bytes));
+        });
+        if (!here && bytes != 0) std::memcpy(data, come.data, bytes);
+    });
+}
+
+} // namespace mdist

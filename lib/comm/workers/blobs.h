@@ -21,9 +21,4 @@ std::size_t most_inline(const Workers &workers, bool directly);
 Blobs agree_with_blobs(WorkerOperation &operation, Workers &workers, const std::vector<char> &own,
                        uint64_t longest = UINT64_MAX, const FunctionRef<void()> *send = nullptr);
 
-/// These implement gather(), exchange() and broadcast() of Workers.
-Blobs gather_blobs(Workers &workers, const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns);
-Blobs exchange_blobs(Workers &workers, const Call &call, const std::vector<std::string> &blobs, uint64_t timeout_ns);
-void broadcast_blob(Workers &workers, const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns);
-
 } // namespace mdist::workers

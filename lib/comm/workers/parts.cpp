@@ -362,11 +362,18 @@ void perform_plan(const Collective &asked) {
     Parts(asked, false).run();
 }
 
-ToldLengths tell_lengths(const Collective &asked) {
-    const std::vector<char> table = table_of(asked);
-    WorkerOperation operation(asked.workers, asked.call(), asked.timeout_ns);
-    const Blobs tables = agree_with_blobs(operation, asked.workers, table, longest_blob(asked));
-    return operation.checked([&] { return checked_lengths(asked, tables); });
+} // namespace mdist::workers
+
+namespace mdist {
+
+ToldLengths Workers::tell_lengths(const Call *const *calls, uint64_t timeout_ns) {
+    return guarded([&] {
+        const workers::Collective asked = {*this, calls, timeout_ns};
+        const std::vector<char> table = workers::table_of(asked);
+        WorkerOperation operation(*this, asked.call(), timeout_ns);
+        const Blobs tables = workers::agree_with_blobs(operation, *this, table, workers::longest_blob(asked));
+        return operation.checked([&] { return workers::checked_lengths(asked, tables); });
+    });
 }
 
-} // namespace mdist::workers
+} // namespace mdist

@@ -20,7 +20,4 @@ void perform_parts(const Collective &collective);
 /// The same in the plain way: nothing is sent before all lengths are known.
 void perform_plan(const Collective &collective);
 
-/// Returns the lengths when all workers have made the same call, and they fit together.
-ToldLengths tell_lengths(const Collective &collective);
-
 } // namespace mdist::workers

@@ -53,3 +53,11 @@ void perform(const Collective &asked) {
 }
 
 } // namespace mdist::workers
+
+namespace mdist {
+
+void Workers::perform(const Call *const *calls, uint64_t timeout_ns) {
+    guarded([&] { workers::perform({*this, calls, timeout_ns}); });
+}
+
+} // namespace mdist

@@ -66,6 +66,8 @@ class Workers {
     Workers(const Workers &) = delete;
     Workers &operator=(const Workers &) = delete;
 
+    // ---- Collectives (blobs.cpp, parts.cpp and ways.cpp, which know the operations)
+
     /// Performs a collective of all replicas of the job. calls[i] belongs to local replica i; the calls are the same on
     /// all workers, and checked. `timeout_ns` limits each wait for other workers. Throws the failure that ended the
     /// job.
@@ -160,8 +162,20 @@ class Workers {
     void leave() noexcept;
 
   private:
+    /// Runs a collective. Ends the job if memory runs out: a worker cannot go on in the middle of one, and the others
+    /// would wait for it.
     template <class Body>
-    auto guarded(Body body);
+    auto guarded(Body body) {
+        try {
+            return body();
+        } catch (const Failure &) {
+            throw;
+        } catch (const std::exception &) {
+            fail(out_of_memory());
+            link().close();
+            throw;
+        }
+    }
 
     const std::shared_ptr<Membership> membership_;
     WorkerLinks links_;
