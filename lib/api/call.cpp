@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/collective_call.h"
 #include "api/replica_guard.h"
+#include "comm/call/arrays.h"
 #include "comm/packs.h"
 #include "util/text.h"
 
@@ -20,6 +21,9 @@ constexpr CallKind kForms[] = {
     &calls::kBarrier};
 constexpr int32_t kLastForm = static_cast<int32_t>(std::size(kForms)) - 1;
 
+constexpr ArrayNames kNames = {"description.inputs", "description.outputs", "description.input_parts",
+                               "description.output_parts"};
+
 } // namespace
 
 /// The object behind a call handle: a checked Call, the arrays that it points to, and its place. Immutable.
@@ -35,14 +39,13 @@ class PreparedCall {
           packs_asked_(options != nullptr && options->bytes_per_pack != 0),
           place_(seat_of(*strategy_, local, options)) {
         read(description);
-        const bool is_root = id() == call_.root;
-        keep_arrays(is_root);
+        if (call_.kind == &calls::kBarrier) call_.inputs = call_.outputs = nullptr;
+        std::vector<mdist_buffer_t> absent;
+        need_arrays(call_, id(), place_.seat.replicas, kNames, absent);
+        arrays_.emplace(call_);
         place_.place(call_);
         if (is_operator(call_.op)) call_ = operator_.emplace(call_).call();
-        check_call(call_, place_.seat.replicas);
-        for (std::size_t b = 0; is_root && call_.kind == &calls::kReduceToRoot && b < call_.buffer_count; ++b)
-            check_as_long(call_, b);
-        need_reachable(*strategy_, id(), call_);
+        check_placed(*strategy_, id(), call_, place_.seat.replicas);
     }
 
     const char *name() const { return call_.kind->name(); }
@@ -52,8 +55,7 @@ class PreparedCall {
     bool asks_for_packs() const { return packs_asked_; }
 
     void require(const Replica &replica) const {
-        if (&replica.job() != strategy_.get())
-            throw invalid("the call belongs to another strategy than this replica");
+        if (&replica.job() != strategy_.get()) throw invalid("the call belongs to another strategy than this replica");
         strategy_->elastic.require_generation(generation_, "the call");
         if (replica.local_index() != local_)
             throw invalid(text("the call was created for local replica ", local_, "; this is local replica ",
@@ -74,8 +76,8 @@ class PreparedCall {
 
     void read(const mdist_call_description_t &from) {
         if (from.kind < MDIST_CALL_ALL_REDUCE || from.kind > kLastForm)
-            throw invalid(text("description.kind is ", from.kind, "; use MDIST_CALL_ALL_REDUCE (1) to "
-                                                                  "MDIST_CALL_BARRIER (10)"));
+            throw invalid(text("description.kind is ", from.kind,
+                               "; use MDIST_CALL_ALL_REDUCE (1) to MDIST_CALL_BARRIER (10)"));
         call_.kind = kForms[from.kind];
         call_.op = from.op;
         call_.root = from.root;
@@ -97,41 +99,6 @@ class PreparedCall {
             throw invalid(text("description has parts, which ", call_.kind->name(), " does not take"));
     }
 
-    void keep_arrays(bool is_root) {
-        const PatternTraits &traits = call_.kind->traits();
-        if (call_.kind == &calls::kBarrier) {
-            call_.inputs = call_.outputs = nullptr;
-            return;
-        }
-        const bool scatters = call_.kind == &calls::kScatter;
-        const bool one_sided = traits.has_root && !traits.broadcasts && !is_root;
-        if (!one_sided || !scatters) need_array(call_.inputs, call_.buffer_count, "description.inputs");
-        if (!one_sided || scatters) need_array(call_.outputs, call_.buffer_count, "description.outputs");
-        buffers_.reserve(2 * call_.buffer_count + 1); // one more: NULL would mean a call of a kind without buffers
-        for (const bool inputs : {true, false})
-            for (std::size_t b = 0; b < call_.buffer_count; ++b) {
-                const mdist_buffer_t *const own = inputs ? call_.inputs : call_.outputs;
-                const bool absent = one_sided && inputs == scatters;
-                buffers_.push_back(absent ? mdist_buffer_t{nullptr, 0, (scatters ? call_.outputs : call_.inputs)[b].dtype, 0}
-                                          : own[b]);
-            }
-        call_.inputs = buffers_.data();
-        call_.outputs = traits.broadcasts ? call_.inputs : buffers_.data() + call_.buffer_count;
-        if (call_.kind == &calls::kAllToAllParts) keep_parts();
-    }
-
-    void keep_parts() {
-        need_array(call_.input_parts, call_.buffer_count, "description.input_parts");
-        need_array(call_.output_parts, call_.buffer_count, "description.output_parts");
-        call_.part_count = place_.seat.replicas;
-        const std::size_t count = call_.buffer_count * call_.part_count;
-        parts_.reserve(2 * count + 1);
-        for (const uint64_t *const parts : {call_.input_parts, call_.output_parts})
-            for (std::size_t i = 0; i < count; ++i) parts_.push_back(parts[i]);
-        call_.input_parts = parts_.data();
-        call_.output_parts = parts_.data() + count;
-    }
-
     const std::shared_ptr<Strategy> strategy_;
     const uint32_t local_;
     const uint32_t generation_;
@@ -141,8 +108,7 @@ class PreparedCall {
     const GroupSeat place_;
     Call call_;
     std::optional<OperatorCall> operator_; // if it reduces with one of the program
-    std::vector<mdist_buffer_t> buffers_; // inputs, then outputs
-    std::vector<uint64_t> parts_;
+    std::optional<CallArrays> arrays_;
 };
 
 } // namespace mdist

@@ -15,17 +15,6 @@
 
 namespace mdist {
 
-inline Call call_of(CallKind kind, int32_t op, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
-                    size_t count) {
-    Call call;
-    call.kind = kind;
-    call.op = op;
-    call.inputs = inputs;
-    call.outputs = outputs;
-    call.buffer_count = count;
-    return call;
-}
-
 inline Call broadcast_of(uint32_t root, const mdist_buffer_t *buffers, size_t count) {
     Call call = call_of(&calls::kBroadcast, 0, buffers, buffers, count);
     call.root = root;
@@ -49,50 +38,47 @@ void with_operator(const Call &call, Body &&body) {
 
 inline Call parts_call_of(const mdist_buffer_t *inputs, const uint64_t *input_parts, const mdist_buffer_t *outputs,
                           const uint64_t *output_parts, size_t count) {
-    static constexpr uint64_t kNone = 0; // NULL would mean a call of a kind without parts
     Call call = call_of(&calls::kAllToAllParts, 0, inputs, outputs, count);
-    call.input_parts = count == 0 ? &kNone : input_parts;
-    call.output_parts = count == 0 ? &kNone : output_parts;
+    call.input_parts = input_parts;
+    call.output_parts = output_parts;
     return call;
 }
+
+/// How the program knows the arrays of a call.
+struct ArrayNames {
+    const char *inputs = "inputs";
+    const char *outputs = "outputs";
+    const char *input_parts = "input_parts";
+    const char *output_parts = "output_parts";
+};
+
+/// Checks that replica `id` has given the arrays of its call, which counts parts for `replicas`. Where buffers on one
+/// side belong to the root only, that side is ignored on other replicas: their call gets buffers without elements
+/// there, which `absent` keeps. The root is still a replica id.
+void need_arrays(Call &call, uint32_t id, uint32_t replicas, const ArrayNames &names,
+                 std::vector<mdist_buffer_t> &absent);
+/// Checks all that replica `id` can know of its call, which has its place among `replicas`.
+void check_placed(const Job &job, uint32_t id, const Call &call, uint32_t replicas);
 
 /// Starts a checked call.
 void start_work(Replica &self, const GroupSeat &place, const Call &call, uint64_t timeout_ns, mdist_work_t **out);
 
 /// Checks `call` and runs `body(Replica &, const GroupSeat &, const Call &, timeout_ns)`, with the call as it is for
-/// the group that the options name. Where buffers on one side belong to the root only, that side is ignored on other
-/// replicas, and empty in the call passed to `body`.
+/// the group that the options name.
 template <class Body>
 mdist_status_t collective_guard(const char *function, const Call &call, mdist_replica_t *replica, Others others,
                                 const mdist_call_options_t *options, mdist_error_t **error, Body &&body) {
     return replica_guard(function, replica, others, error, [&](Replica &self) {
-        const PatternTraits &traits = call.kind->traits();
-        const bool rooted = traits.has_root && !traits.broadcasts;
-        const bool one_sided = rooted && self.id() != call.root;
-        if (!one_sided || !traits.cuts)
-            need_array(call.inputs, call.buffer_count, traits.broadcasts ? "buffers" : "inputs");
-        if (!one_sided || traits.cuts) need_array(call.outputs, call.buffer_count, "outputs");
-        const bool has_parts = call.kind == &calls::kAllToAllParts;
-        if (has_parts) need_array(call.input_parts, call.buffer_count, "input_parts");
-        if (has_parts) need_array(call.output_parts, call.buffer_count, "output_parts");
         const uint64_t timeout_ns = timeout_of(self.job(), options);
         self.require_concurrent(function);
         const GroupSeat place = seat_of(self, options);
         Call own = call;
-        place.place(own);
-        if (has_parts) own.part_count = place.seat.replicas;
         std::vector<mdist_buffer_t> absent;
-        if (one_sided) {
-            const mdist_buffer_t *present = traits.cuts ? call.outputs : call.inputs;
-            absent.reserve(call.buffer_count + 1); // NULL would mean that calls of this kind have no buffers
-            for (size_t b = 0; b < call.buffer_count; ++b) absent.push_back({nullptr, 0, present[b].dtype, 0});
-            (traits.cuts ? own.inputs : own.outputs) = absent.data();
-        }
+        const char *const inputs = call.kind->traits().broadcasts ? "buffers" : "inputs";
+        need_arrays(own, self.id(), place.seat.replicas, {.inputs = inputs}, absent);
+        place.place(own);
         with_operator(own, [&](const Call &known) {
-            check_call(known, place.seat.replicas);
-            for (size_t b = 0; rooted && traits.sums && !one_sided && b < call.buffer_count; ++b)
-                check_as_long(known, b);
-            need_reachable(self, known);
+            check_placed(self.job(), self.id(), known, place.seat.replicas);
             body(self, place, known, timeout_ns);
         });
     });

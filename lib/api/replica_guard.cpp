@@ -2,7 +2,6 @@
 #include "api/replica_guard.h"
 
 #include "comm/device/gpu_group.h"
-#include "device/transfer/transfer.h"
 #include "strategy/job/release.h"
 #include "util/callback.h"
 #include "util/text.h"
@@ -108,15 +107,6 @@ void need_no_packs(const mdist_call_options_t *options) {
         MDIST_ERR_UNSUPPORTED,
         text("options.bytes_per_pack is ", options->bytes_per_pack,
              ", but a started operation is never split into packs. Set it to 0, or start one operation per pack"));
-}
-
-void need_reachable(const Job &job, uint32_t replica_id, const Call &call) {
-    if (!gpus_used() || job.comm.gpus() != nullptr) return; // GPU replicas check this in the call
-    for (std::size_t b = 0; b < call.buffer_count; ++b)
-        for (const mdist_buffer_t *const each : {&call.inputs[b], &call.outputs[b]})
-            if (const int32_t gpu = gpu_of(each->data); gpu >= 0)
-                throw invalid(text("buffer ", b, " lies on gpu:", gpu, ", but replica ", replica_id,
-                                   " is on the CPU. Pass host memory, or give the strategy GPUs (key `devices`)"));
 }
 
 } // namespace mdist

@@ -92,10 +92,5 @@ void need_no_group_in_message(const mdist_call_options_t *options);
 Packing packing_of(const Job &job, const mdist_call_options_t *options);
 /// Throws UNSUPPORTED if a call asks for packs.
 void need_no_packs(const mdist_call_options_t *options);
-/// Throws INVALID_ARGUMENT if a replica on the CPU passes GPU memory to a collective.
-void need_reachable(const Job &job, uint32_t replica_id, const Call &call);
-inline void need_reachable(const Replica &replica, const Call &call) {
-    need_reachable(replica.job(), replica.id(), call);
-}
 
 } // namespace mdist

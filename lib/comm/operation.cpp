@@ -5,29 +5,6 @@
 #include <utility>
 
 namespace mdist {
-namespace {
-
-std::vector<mdist_buffer_t> copy_buffers(const Call &call) {
-    std::vector<mdist_buffer_t> copy;
-    if (call.inputs == nullptr) return copy;
-    copy.reserve(2 * call.buffer_count + 1); // one more: NULL would mean a call of a kind without buffers
-    copy.assign(call.inputs, call.inputs + call.buffer_count);
-    copy.insert(copy.end(), call.outputs, call.outputs + call.buffer_count);
-    return copy;
-}
-
-std::vector<uint64_t> copy_parts(const Call &call) {
-    std::vector<uint64_t> copy;
-    if (call.input_parts == nullptr) return copy;
-    const std::size_t count = call.buffer_count * call.part_count;
-    copy.reserve(2 * count + 1); // one more: NULL would mean a call of a kind without parts
-    copy.assign(call.input_parts, call.input_parts + count);
-    copy.insert(copy.end(), call.output_parts, call.output_parts + count);
-    return copy;
-}
-
-} // namespace
-
 Operation::Operation(Executors &executors, uint32_t party, const Call &call, uint64_t timeout_ns,
                      std::function<void()> led)
     : executors_(executors),
@@ -35,18 +12,9 @@ Operation::Operation(Executors &executors, uint32_t party, const Call &call, uin
       party_(party),
       timeout_ns_(timeout_ns != 0 ? timeout_ns : group_.timeout()),
       led_(std::move(led)),
-      buffers_(copy_buffers(call)),
-      parts_(copy_parts(call)),
       call_(call),
+      arrays_(call_),
       by_(call.by != nullptr ? call.by->shared_from_this() : nullptr) {
-    if (call.inputs != nullptr) {
-        call_.inputs = buffers_.data();
-        call_.outputs = buffers_.data() + call.buffer_count;
-    }
-    if (call.input_parts != nullptr) {
-        call_.input_parts = parts_.data();
-        call_.output_parts = parts_.data() + call.buffer_count * call.part_count;
-    }
     if (executors_.gpus() == nullptr || !executors_.gpus()->holds(party, call)) return;
     ready_ = executors_.gpus()->gpu(party).record();
     call_.ready = &ready_;

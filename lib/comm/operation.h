@@ -8,6 +8,7 @@
 // Any thread may call over() and result(). The queue calls everything else, one thread at a time.
 #pragma once
 
+#include "comm/call/arrays.h"
 #include "comm/done_calls.h"
 #include "comm/party_work.h"
 #include "util/alarm.h"
@@ -17,7 +18,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
 namespace mdist {
 
@@ -102,12 +102,11 @@ class Operation {
     const uint32_t party_;
     const uint64_t timeout_ns_;
     const std::function<void()> led_;
-    std::vector<mdist_buffer_t> buffers_; // inputs, then outputs
-    std::vector<uint64_t> parts_;         // the same of a call with parts
     Call call_;
+    const CallArrays arrays_;
     const std::shared_ptr<const reduce::Operator> by_; // keeps the call's operator
-    Event ready_; // marks the stream, for buffers on a GPU
-    Marks done_;  // where the GPUs stand once it is over
+    Event ready_;                                      // marks the stream, for buffers on a GPU
+    Marks done_;                                       // where the GPUs stand once it is over
     // From post() on:
     std::optional<PartyWork> work_;
     uint64_t posted_ns_ = 0;

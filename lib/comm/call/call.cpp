@@ -54,6 +54,17 @@ std::string call_text(const Call &call) {
     return out + ")";
 }
 
+Call call_of(CallKind kind, int32_t op, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
+             std::size_t count) {
+    Call call;
+    call.kind = kind;
+    call.op = op;
+    call.inputs = inputs;
+    call.outputs = outputs;
+    call.buffer_count = count;
+    return call;
+}
+
 Call call_about(CallKind kind, const std::string &subject, uint64_t hash) {
     Call call;
     call.kind = kind;

@@ -73,6 +73,7 @@ struct Call {
     bool recorded = false;
 };
 
+Call call_of(CallKind kind, int32_t op, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, std::size_t count);
 /// A call without buffers, in which workers agree on `subject`, by its hash. It borrows the text.
 Call call_about(CallKind kind, const std::string &subject, uint64_t hash);
 Call call_about(CallKind kind, const std::string &subject);

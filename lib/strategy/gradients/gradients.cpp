@@ -218,12 +218,7 @@ void Gradients::start_full_buckets(Party &replica, Share &share) {
 /// `number` is the bucket's number. The norm's number is one more than the last bucket's.
 std::shared_ptr<Operation> Gradients::start(Party &replica, Round &round, std::size_t number,
                                             const std::vector<mdist_buffer_t> &buffers, int32_t op) {
-    Call call;
-    call.kind = &calls::kGradients;
-    call.op = op;
-    call.inputs = buffers.data();
-    call.outputs = buffers.data();
-    call.buffer_count = buffers.size();
+    Call call = call_of(&calls::kGradients, op, buffers.data(), buffers.data(), buffers.size());
     call.subject = plan_.hash() ^ (round.rounds_before << 32 | (number + 1)) * 0x9e3779b97f4a7c15;
     call.subject_text = subject(round, number).c_str();
     return job_->comm.operations().start(replica.local_index(), call, 0);

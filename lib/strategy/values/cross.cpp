@@ -37,16 +37,6 @@ void perform(Workers &workers, const Asker &asker, std::vector<Call> &calls) {
     workers.perform(pointers.data(), asker.timeout_ns);
 }
 
-Call reduction_of(int32_t op, const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, std::size_t count) {
-    Call call;
-    call.kind = &calls::kAllReduce;
-    call.op = op;
-    call.inputs = inputs;
-    call.outputs = outputs;
-    call.buffer_count = count;
-    return call;
-}
-
 /// Splits the local replicas' calls into operations, and calls `run` for each operation.
 void for_packs(const Asker &asker, std::vector<Call> &calls, FunctionRef<void(std::vector<Call> &)> run) {
     if (asker.packing.one_operation()) return run(calls);
@@ -58,7 +48,7 @@ void for_packs(const Asker &asker, std::vector<Call> &calls, FunctionRef<void(st
         for (const Call &call : calls) {
             const mdist_buffer_t *const inputs = buffers.emplace_back(cut(call.inputs, packs[i])).data();
             const mdist_buffer_t *const outputs = buffers.emplace_back(cut(call.outputs, packs[i])).data();
-            pack.push_back(reduction_of(call.op, inputs, outputs, packs[i].size()));
+            pack.push_back(call_of(&calls::kAllReduce, call.op, inputs, outputs, packs[i].size()));
             pack.back().by = call.by;
             pack.back().subject = call.subject * 31 + subject.hash;
             pack.back().subject_text = subject.text.c_str();
@@ -167,7 +157,7 @@ std::vector<Tensor> reduce_many(Job &job, const Asker &asker, int32_t op,
     }
     std::vector<Call> calls(locals);
     for (std::size_t local = 0; local < locals; ++local)
-        calls[local] = reduction_of(op, &inputs[local * count], outputs.data(), count);
+        calls[local] = call_of(&calls::kAllReduce, op, &inputs[local * count], outputs.data(), count);
     for_packs(asker, calls, [&](std::vector<Call> &pack) { reduce_pack(job, asker, pack); });
     return results;
 }
@@ -183,8 +173,8 @@ void all_reduce_local(Job &job, const Asker &asker, const Call &all, std::size_t
     const uint32_t replicas = job.reach.view().replicas;
     std::vector<Call> calls(replicas);
     for (uint32_t local = 0; local < replicas; ++local) {
-        calls[local] = reduction_of(all.op, all.inputs + local * buffer_count, all.outputs + local * buffer_count,
-                                    buffer_count);
+        calls[local] = call_of(&calls::kAllReduce, all.op, all.inputs + local * buffer_count,
+                               all.outputs + local * buffer_count, buffer_count);
         calls[local].by = all.by;
         calls[local].subject = all.subject;
         calls[local].subject_text = all.subject_text;
@@ -203,7 +193,8 @@ void all_reduce_own(Job &job, const Asker &asker, int32_t op, const mdist_buffer
                     const mdist_buffer_t *outputs, std::size_t buffer_count) {
     std::vector<Call> calls;
     for (uint32_t local = 0; local < job.reach.view().replicas; ++local)
-        calls.push_back(reduction_of(op, inputs + local * buffer_count, outputs + local * buffer_count, buffer_count));
+        calls.push_back(call_of(&calls::kAllReduce, op, inputs + local * buffer_count, outputs + local * buffer_count,
+                                buffer_count));
     for_packs(asker, calls, [&](std::vector<Call> &pack) { all_reduce_pack(job, asker, pack); });
 }
 

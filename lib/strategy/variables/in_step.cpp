@@ -43,12 +43,9 @@ void Variable::assign_in_step(Party &party, int32_t assign, const Tensor &tensor
     const Tensor own = on_device(device, tensor);
     const mdist_buffer_t input = own.buffer();
     const mdist_buffer_t output = (at_once ? copies_[local] : total).buffer();
-    Call call;
-    call.kind = only_first ? &calls::kAssignFirst : &calls::kAssign;
-    if (!only_first) call.op = spec_.aggregation == MDIST_AGGREGATION_MEAN ? MDIST_MEAN : MDIST_SUM;
-    call.inputs = &input;
-    call.outputs = &output;
-    call.buffer_count = 1;
+    const int32_t op = spec_.aggregation == MDIST_AGGREGATION_MEAN ? MDIST_MEAN : MDIST_SUM;
+    Call call = only_first ? call_of(&calls::kAssignFirst, 0, &input, &output, 1)
+                           : call_of(&calls::kAssign, op, &input, &output, 1);
     call.subject = meaning.hash;
     call.subject_text = meaning.text.c_str();
     if (at_once && assign != MDIST_ASSIGN_SET) {
