@@ -43,8 +43,7 @@ mdist_status_t mdist_run_end(mdist_strategy_t *strategy, mdist_value_t **results
         need_array(results, result_count, "results");
         std::vector<ValuePointer> values(result_count);
         pinned->open_runs().end(values);
-        const std::vector<mdist_value_t *> handles = publish_values(values);
-        for (size_t i = 0; i < result_count; ++i) results[i] = handles[i];
+        hand_out(std::move(values), results);
     });
 }
 
@@ -85,10 +84,7 @@ mdist_status_t mdist_merge_begin(mdist_replica_t *replica, const mdist_tensor_t 
             const uint64_t timeout_ns = timeout_of(options);
             std::vector<Part> parts = merge_arguments(*pinned, arguments, argument_count);
             runs.open_merge(*pinned, &calls::kOpenMerge, std::move(parts), 0, timeout_ns,
-                            [&](const std::vector<ValuePointer> &regrouped) {
-                                const std::vector<mdist_value_t *> handles = publish_values(regrouped);
-                                for (size_t i = 0; i < argument_count; ++i) values[i] = handles[i];
-                            });
+                            [&](const std::vector<ValuePointer> &regrouped) { hand_out(regrouped, values); });
             if (pinned->local_index() != 0) std::fill_n(values, argument_count, nullptr);
         });
         runs.lend_turn(*pinned);

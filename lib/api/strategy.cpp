@@ -119,8 +119,7 @@ mdist_status_t mdist_run(mdist_strategy_t *strategy, mdist_step_fn step, void *u
         std::vector<ValuePointer> values(result_count);
         pinned->runs().run([&](Replica &replica) { return call_step(*pinned, replica, step, user_data); },
                            values_of(arguments, argument_count, "arguments"), values, timeout_ns);
-        const std::vector<mdist_value_t *> handles = publish_values(values);
-        for (size_t i = 0; i < result_count; ++i) results[i] = handles[i];
+        hand_out(std::move(values), results);
     });
 }
 
@@ -145,8 +144,7 @@ mdist_status_t mdist_map(mdist_strategy_t *strategy, uint64_t count, mdist_eleme
         std::vector<ValuePointer> values(result_count);
         map_elements(pinned->runs(), count, call, values_of(arguments, argument_count, "arguments"), values,
                      timeout_ns);
-        const std::vector<mdist_value_t *> handles = publish_values(values);
-        for (size_t i = 0; i < result_count; ++i) results[i] = handles[i];
+        hand_out(std::move(values), results);
     });
 }
 
