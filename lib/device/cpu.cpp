@@ -6,6 +6,7 @@
 #include "reduce/reduce.h"
 #include "util/failure.h"
 #include "util/process_wide.h"
+#include "util/round_up.h"
 #include "util/sanitized.h"
 #include "util/text.h"
 
@@ -89,7 +90,7 @@ class Cpu final : public Device {
         const bool huge = bytes >= 2 * kHugePage;
         const std::size_t alignment = huge ? kHugePage : kCacheLine;
         if (bytes > SIZE_MAX - alignment) throw no_memory(bytes);
-        const std::size_t size = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+        const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), alignment);
         if (size < KeptBlocks::kLeast) return allocate_small(bytes);
         KeptBlocks::Block block = process_wide<KeptBlocks>().take(size);
         if (block.data == nullptr) block = {std::aligned_alloc(alignment, size), size};

@@ -48,7 +48,6 @@ struct NcclComms::State {
     int ask(mdist_gpu_comm *&whose);
     bool over(const Watched &each) const;
     std::optional<Failure> look();
-    bool all_over() const { return watched.empty(); }
     void abort() noexcept;
     void finalize() noexcept;
     bool well_with_job(const std::optional<Failure> &wrong) noexcept;

@@ -76,7 +76,8 @@ uint64_t StagedReduce::run() {
     std::size_t offset = 0;
     for (std::size_t b = 0; b < call_.buffer_count; ++b) {
         for (uint32_t other = 0; other < parties; ++other) sources_[other] = group_.stage(other, round_) + offset;
-        reduce_into(call_, operation_of(call_, call_.inputs[b].dtype, parties), sources_.get(), parties, &call_.outputs[b].data, 1,
+        reduce_into(call_, operation_of(call_, call_.inputs[b].dtype, parties), sources_.get(), parties,
+                    &call_.outputs[b].data, 1,
                     call_.outputs[b].elements); // none but at the root, if there is one
         offset += padded(bytes_of(call_.inputs[b]));
     }
@@ -136,8 +137,8 @@ void ChunkedReduce::reduce_chunk(uint64_t index) {
 void ChunkedReduce::reduce_stretch(std::size_t b, std::size_t begin, std::size_t end) {
     const std::size_t size = dtype_size(call_.inputs[b].dtype);
     if (call_.by != nullptr) { // chunks need not end where elements do: an element belongs to the chunk it begins in
-        begin = (begin + size - 1) / size * size;
-        end = (end + size - 1) / size * size;
+        begin = round_up(begin, size);
+        end = round_up(end, size);
         if (begin >= end) return;
     }
     const uint32_t parties = group_.parties();
@@ -149,8 +150,8 @@ void ChunkedReduce::reduce_stretch(std::size_t b, std::size_t begin, std::size_t
         sources_[other] = static_cast<const char *>(in) + begin;
         if (!rooted || other == call_.root) destinations_[rooted ? 0 : other] = static_cast<char *>(out) + begin;
     }
-    reduce_into(call_, operation_of(call_, call_.inputs[b].dtype, parties), sources_.get(), parties, destinations_.get(),
-                rooted ? 1 : parties, (end - begin) / size);
+    reduce_into(call_, operation_of(call_, call_.inputs[b].dtype, parties), sources_.get(), parties,
+                destinations_.get(), rooted ? 1 : parties, (end - begin) / size);
 }
 
 void all_reduce_posted(Group &group, uint32_t party) {

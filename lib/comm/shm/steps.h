@@ -6,6 +6,7 @@
 #include "comm/shm/bell.h"
 #include "comm/shm/mates.h"
 #include "util/failure.h"
+#include "util/round_up.h"
 #include "util/text.h"
 
 #include <memory>
@@ -86,7 +87,7 @@ struct ShmShare {
 
     static ShmShare of(uint32_t rank, uint32_t workers, uint64_t elements, std::size_t element_size) {
         const uint64_t line = element_size < 64 ? 64 / element_size : 1;
-        const uint64_t each = ((elements + workers - 1) / workers + line - 1) / line * line;
+        const uint64_t each = round_up((elements + workers - 1) / workers, line);
         const uint64_t begin = rank * each < elements ? rank * each : elements;
         return {begin, begin + each < elements ? each : elements - begin};
     }

@@ -4,6 +4,7 @@
 #include "device/gpu/event.h"
 #include "device/gpu/overdue.h"
 #include "util/failure.h"
+#include "util/round_up.h"
 #include "util/text.h"
 
 #include <cstring>
@@ -16,8 +17,7 @@ constexpr std::size_t kAlignment = 256;
 /// Where each tensor begins, and where the last one ends.
 std::vector<std::size_t> offsets_of(const std::vector<Tensor> &tensors) {
     std::vector<std::size_t> offsets = {0};
-    for (const Tensor &tensor : tensors)
-        offsets.push_back(offsets.back() + (tensor.bytes() + kAlignment - 1) / kAlignment * kAlignment);
+    for (const Tensor &tensor : tensors) offsets.push_back(offsets.back() + round_up(tensor.bytes(), kAlignment));
     return offsets;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/values/layout.h"
 
+#include "util/round_up.h"
+
 #include <algorithm>
 #include <iterator>
 #include <new>
@@ -8,7 +10,7 @@
 namespace mdist {
 
 std::size_t Layout::extent(std::size_t bytes) {
-    return (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+    return round_up(std::max<std::size_t>(bytes, 1), kAlignment);
 }
 
 std::size_t Layout::allocate(std::size_t bytes) {

@@ -13,7 +13,7 @@ Tensor Results::allocate(int32_t dtype, const Shape &shape, std::size_t bytes) {
 
 /// Memory in the last piece, which is a new one if the bytes do not fit any more.
 void *Results::share_of(std::size_t bytes) {
-    const std::size_t share = padded(bytes);
+    const std::size_t share = round_up(bytes, kLine);
     if (share > left_) {
         const std::size_t bytes_of_piece = std::max(std::min(expected_, kPiece), share);
         next_ = static_cast<char *>(pieces_.emplace_back(device_.allocate(bytes_of_piece)).get());

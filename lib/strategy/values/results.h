@@ -6,6 +6,7 @@
 #pragma once
 
 #include "device/tensor.h"
+#include "util/round_up.h"
 
 #include <cstddef>
 #include <vector>
@@ -17,7 +18,7 @@ class Results {
     explicit Results(Device &device) : device_(device), place_(device.place()) {}
 
     /// Announces a tensor of `bytes` bytes. Announce all tensors before allocating the first.
-    void expect(std::size_t bytes) { expected_ += shares(bytes) ? padded(bytes) : 0; }
+    void expect(std::size_t bytes) { expected_ += shares(bytes) ? round_up(bytes, kLine) : 0; }
     /// Allocates a tensor with undefined content. Throws OUT_OF_MEMORY.
     Tensor allocate(int32_t dtype, const Shape &shape, std::size_t bytes);
     /// The same, of the type and shape of `like`, which has `bytes` bytes.
@@ -35,7 +36,6 @@ class Results {
     static constexpr std::size_t kLine = 64;
 
     void *share_of(std::size_t bytes);
-    static std::size_t padded(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
     Device &device_;
     const Place place_;

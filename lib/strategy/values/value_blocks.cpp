@@ -16,11 +16,11 @@ ValueBlocks::Block *ValueBlocks::block_with(std::size_t bytes) {
     if (block_ != nullptr && static_cast<std::size_t>(block_->end - block_->next) >= bytes) return block_;
     close();
     const std::size_t size = std::max(sizeof(Block) + bytes, kBlockBytes);
-    void *const memory = std::aligned_alloc(kLine, padded(size));
+    void *const memory = std::aligned_alloc(kLine, round_up(size, kLine));
     if (memory == nullptr) throw std::bad_alloc();
     block_ = new (memory) Block;
     block_->next = static_cast<char *>(memory) + sizeof(Block);
-    block_->end = static_cast<char *>(memory) + padded(size);
+    block_->end = static_cast<char *>(memory) + round_up(size, kLine);
     return block_;
 }
 

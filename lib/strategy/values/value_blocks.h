@@ -6,6 +6,7 @@
 #pragma once
 
 #include "strategy/values/value.h"
+#include "util/round_up.h"
 #include "util/sanitized.h"
 
 #include <atomic>
@@ -23,8 +24,8 @@ class ValueBlocks {
     /// Makes a value of `count` tensors: make(i) returns tensor i. Throws bad_alloc, or what `make` throws.
     template <class Make>
     ValuePointer make(mdist_value_kind_t kind, std::size_t count, Make &&make_tensor) {
-        const std::size_t array = padded(count * sizeof(Tensor));
-        Block *const block = block_with(array + padded(kMostOfValue));
+        const std::size_t array = round_up(count * sizeof(Tensor), kLine);
+        Block *const block = block_with(array + round_up(kMostOfValue, kLine));
         Tensors tensors(static_cast<Tensor *>(block->take(array)));
         while (tensors.count < count) tensors.add(make_tensor(tensors.count));
         ValuePointer value = std::allocate_shared<Value>(Allocator<Value>(block), kind, tensors.first, count);
@@ -37,8 +38,6 @@ class ValueBlocks {
     static constexpr std::size_t kMostOfValue = sizeof(Value) + 64; // with its reference count
     /// Sanitizers see a use after the end of a value only if it has a block of its own.
     static constexpr std::size_t kBlockBytes = MDIST_SANITIZED ? 0 : 65536;
-
-    static constexpr std::size_t padded(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
     struct alignas(kLine) Block {
         /// More than values in the block. Each value that is gone takes one off. When the block gets no more values,
@@ -80,7 +79,7 @@ class ValueBlocks {
         T *allocate(std::size_t) {
             static_assert(sizeof(T) <= kMostOfValue && alignof(T) <= kLine);
             ++block->values;
-            return static_cast<T *>(block->take(padded(sizeof(T))));
+            return static_cast<T *>(block->take(round_up(sizeof(T), kLine)));
         }
         void deallocate(T *, std::size_t) noexcept { block->drop(1); }
         template <class Other>
