@@ -4,6 +4,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "util/failure.h"
 
 #include <cstddef>
 
@@ -19,6 +20,16 @@ class MemorySource {
     /// Allocates at least one byte, 64-byte aligned, filled with zeros. Throws OUT_OF_MEMORY; other memory may still be
     /// available then.
     virtual Memory allocate(std::size_t bytes) = 0;
+
+    /// The same, but returns null where other memory has to do.
+    Memory try_allocate(std::size_t bytes) {
+        try {
+            return allocate(bytes);
+        } catch (const Failure &failure) {
+            if (failure.status() != MDIST_ERR_OUT_OF_MEMORY) throw;
+            return nullptr;
+        }
+    }
 
     /// Reserves address space for memory that grows and never moves. Throws OUT_OF_MEMORY.
     virtual Memory reserve(std::size_t bytes) = 0;

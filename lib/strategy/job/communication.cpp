@@ -46,13 +46,7 @@ Failure Communication::as_told(const Failure &cause) const {
 
 Memory Communication::allocate_shared(Device &device, std::size_t bytes) const {
     if (device.gpu() != nullptr) return device.gpu()->allocate_zeros(bytes);
-    if (memory_) {
-        try {
-            return memory_->allocate(bytes);
-        } catch (const Failure &failure) {
-            if (failure.status() != MDIST_ERR_OUT_OF_MEMORY) throw;
-        }
-    }
+    if (Memory shared = memory_ ? memory_->try_allocate(bytes) : nullptr) return shared;
     Memory memory = device.allocate(bytes);
     device.zero(memory.get(), bytes);
     return memory;

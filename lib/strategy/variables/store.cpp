@@ -145,14 +145,8 @@ void VariableStore::cache_read(const std::string &name, const std::shared_ptr<Va
 
 /// Where possible, allocates memory that the other workers of this host read without a copy.
 Memory VariableStore::allocate(uint32_t local, std::size_t bytes) const {
-    if (source_ && devices_[local]->place().on_host()) {
-        try {
-            return source_->allocate(bytes);
-        } catch (const Failure &failure) {
-            if (failure.status() != MDIST_ERR_OUT_OF_MEMORY) throw;
-        }
-    }
-    return devices_[local]->allocate(bytes);
+    Memory shared = source_ && devices_[local]->place().on_host() ? source_->try_allocate(bytes) : nullptr;
+    return shared ? shared : devices_[local]->allocate(bytes);
 }
 
 Tensor VariableStore::scratch(uint32_t local, int32_t dtype, const Shape &shape) {
