@@ -46,11 +46,7 @@ class RowStream final : public Stream {
         row_ += count;
         return count;
     }
-    bool leave_out(uint64_t count, Element &) override {
-        const bool there = count <= rows_ - row_;
-        row_ = there ? row_ + count : rows_;
-        return there;
-    }
+    bool leave_out(uint64_t count, Element &scratch) override { return leap(count, scratch) == count; }
     uint64_t leap(uint64_t count, Element &) override {
         const uint64_t done = std::min(count, rows_ - row_);
         row_ += done;

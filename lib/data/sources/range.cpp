@@ -49,11 +49,7 @@ class RangeStream final : public Stream {
         ++next_;
         return true;
     }
-    bool leave_out(uint64_t count, Element &) override {
-        const bool there = count <= count_ - next_;
-        next_ = there ? next_ + count : count_;
-        return there;
-    }
+    bool leave_out(uint64_t count, Element &scratch) override { return leap(count, scratch) == count; }
     uint64_t leap(uint64_t count, Element &) override {
         const uint64_t done = std::min(count, count_ - next_);
         next_ += done;

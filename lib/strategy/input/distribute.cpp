@@ -106,6 +106,14 @@ std::vector<int32_t> place_and_prefetch(const Job &job, Contribution &mine, uint
     return gpus;
 }
 
+std::shared_ptr<Dataset> dealt(Contribution mine, Deal deal) {
+    deal.partial = !mine.whole_steps;
+    deal.text = std::move(mine.text);
+    deal.source = std::move(mine.source);
+    deal.place = std::move(mine.place);
+    return make_dealt(std::move(mine.parts), std::move(deal));
+}
+
 std::shared_ptr<Dataset> distribute(const std::shared_ptr<Job> &job, Inputs &inputs, CallKind kind,
                                     FunctionRef<Contribution(const InputLayout &)> bring) {
     require_cross_replica(*job, kind->name(), "Distribute before mdist_run, and pass elements as arguments");
@@ -114,16 +122,12 @@ std::shared_ptr<Dataset> distribute(const std::shared_ptr<Job> &job, Inputs &inp
     const View view = job->reach.view();
     Deal deal;
     deal.replicas = view.replicas;
-    deal.partial = !mine.whole_steps;
     deal.gpus = gpus_of(*job, mine, view.replicas);
-    deal.text = std::move(mine.text);
-    deal.source = std::move(mine.source);
-    deal.place = std::move(mine.place);
     if (view.workers != 1 && !mine.common_knowledge)
         deal.agreement = [job, number = inputs.count++, iterators = std::make_shared<std::atomic<uint64_t>>(0)] {
             return std::make_shared<ElementAgreement>(job, number, (*iterators)++);
         };
-    return make_dealt(std::move(mine.parts), std::move(deal));
+    return dealt(std::move(mine), std::move(deal));
 }
 
 } // namespace mdist

@@ -4,6 +4,7 @@
 
 #include "comm/call/call.h"
 #include "data/dataset.h"
+#include "data/distribute/deal.h"
 #include "data/distribute/dealing.h"
 #include "strategy/job/job.h"
 #include "util/function_ref.h"
@@ -42,6 +43,9 @@ struct Contribution {
 /// Has the parts' elements copied to the GPUs of these replicas of this worker, and made ahead, as the contribution
 /// says. Returns Deal::gpus.
 std::vector<int32_t> place_and_prefetch(const Job &job, Contribution &mine, uint32_t replicas);
+
+/// Has the contribution's parts dealt out in the way of `deal`, which gets from it what it says of itself.
+std::shared_ptr<Dataset> dealt(Contribution mine, Deal deal);
 
 /// Distributes what `bring` returns. `bring` runs on this thread, without the turn. All workers call this; a failure on
 /// one worker fails on all in the same way, and so does a disagreement between workers (MISMATCH). `kind` names the

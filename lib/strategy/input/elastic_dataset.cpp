@@ -27,12 +27,8 @@ struct ElasticBasis {
         Deal deal;
         deal.gpus = place_and_prefetch(*job, mine, layout.own().count());
         deal.replicas = layout.own().count();
-        deal.partial = !mine.whole_steps;
         if (by_replica) deal.agreement = agreement;
-        deal.text = std::move(mine.text);
-        deal.source = std::move(mine.source);
-        deal.place = std::move(mine.place);
-        return make_dealt(std::move(mine.parts), std::move(deal));
+        return mdist::dealt(std::move(mine), std::move(deal));
     }
     std::shared_ptr<const Dataset> dealt_now() const { return dealt({job->replicas.spans(), job->replicas.worker()}); }
 };
