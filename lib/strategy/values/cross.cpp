@@ -7,8 +7,6 @@
 #include "comm/local/reduce.h"
 #include "comm/workers/workers.h"
 #include "device/transfer/transfer.h"
-#include "reduce/float_environment.h"
-#include "reduce/reduce.h"
 #include "strategy/values/cross_gpu.h"
 #include "strategy/values/results.h"
 #include "util/dtype.h"
@@ -58,18 +56,18 @@ void for_packs(const Asker &asker, std::vector<Call> &calls, FunctionRef<void(st
     }
 }
 
-/// Reduces on this thread, into the outputs of the first `outputs` replicas.
-void reduce_here(const Job &job, const std::vector<Call> &calls, std::size_t outputs) {
-    const reduce::FloatEnvironment environment;
+/// Reduces on this thread or on the GPU, into the outputs of the first `outputs` replicas.
+void reduce_on(Device &device, const Job &job, const std::vector<Call> &calls, std::size_t outputs) {
     const Call &first = calls[0];
     std::vector<const void *> sources(calls.size());
     std::vector<void *> destinations(outputs);
     for (std::size_t b = 0; b < first.buffer_count; ++b) {
         for (std::size_t local = 0; local < calls.size(); ++local) sources[local] = calls[local].inputs[b].data;
         for (std::size_t local = 0; local < outputs; ++local) destinations[local] = calls[local].outputs[b].data;
-        reduce::reduce(operation_of(first, first.inputs[b].dtype, job.replicas.count()), sources.data(), sources.size(),
-                       destinations.data(), outputs, first.inputs[b].elements);
+        device.reduce(operation_of(first, first.inputs[b].dtype, job.replicas.count()), sources.data(), sources.size(),
+                      destinations.data(), outputs, first.inputs[b].elements);
     }
+    device.finish();
 }
 
 /// Reduces on all replicas' threads.
@@ -99,21 +97,21 @@ void all_reduce_here(Job &job, const Asker &asker, std::vector<Call> &calls) {
     if (have_threads && bytes >= kWorthThreads)
         reduce_by_all(job, calls);
     else
-        reduce_here(job, calls, calls.size());
+        reduce_on(*host(), job, calls, calls.size());
 }
 
 /// The same, wherever the buffers lie.
 void all_reduce_pack(Job &job, const Asker &asker, std::vector<Call> &calls) {
-    if (job.workers() == nullptr && reduce_on_gpu(job, calls, calls.size())) return;
+    if (Device *const gpu = gpu_for(job, calls, calls.size())) return reduce_on(*gpu, job, calls, calls.size());
     among_hosts(job, calls, [&](std::vector<Call> &here) { all_reduce_here(job, asker, here); });
 }
 
 /// Reduces into the outputs of the first replica.
 void reduce_pack(Job &job, const Asker &asker, std::vector<Call> &calls) {
+    if (Device *const gpu = gpu_for(job, calls, 1)) return reduce_on(*gpu, job, calls, 1);
     Workers *const workers = job.workers();
-    if (workers == nullptr && reduce_on_gpu(job, calls, 1)) return;
     among_hosts(job, calls, [&](std::vector<Call> &here) {
-        workers != nullptr ? perform(*workers, asker, here) : reduce_here(job, here, 1);
+        workers != nullptr ? perform(*workers, asker, here) : reduce_on(*host(), job, here, 1);
     });
 }
 

@@ -104,27 +104,16 @@ Device *gpu_that_reaches(const Job &job, const Buffers &buffers) {
     return nullptr;
 }
 
-bool reduce_on_gpu(const Job &job, const std::vector<Call> &calls, std::size_t outputs) {
-    if (job.replicas.device(0).gpu() == nullptr || calls[0].by != nullptr) return false; // an operator runs on the host
+Device *gpu_for(Job &job, const std::vector<Call> &calls, std::size_t outputs) {
+    if (job.workers() != nullptr || job.replicas.device(0).gpu() == nullptr) return nullptr;
+    if (calls[0].by != nullptr) return nullptr; // an operator runs on the host
     Buffers all;
     for (std::size_t local = 0; local < calls.size(); ++local) {
         const Call &call = calls[local];
         all.insert(all.end(), call.inputs, call.inputs + call.buffer_count);
         if (local < outputs) all.insert(all.end(), call.outputs, call.outputs + call.buffer_count);
     }
-    Device *const gpu = gpu_that_reaches(job, all);
-    if (gpu == nullptr) return false;
-    const Call &first = calls[0];
-    std::vector<const void *> sources(calls.size());
-    std::vector<void *> destinations(outputs);
-    for (std::size_t b = 0; b < first.buffer_count; ++b) {
-        for (std::size_t local = 0; local < calls.size(); ++local) sources[local] = calls[local].inputs[b].data;
-        for (std::size_t local = 0; local < outputs; ++local) destinations[local] = calls[local].outputs[b].data;
-        gpu->reduce({first.inputs[b].dtype, static_cast<reduce::Op>(first.op), job.replicas.count()}, sources.data(),
-                    sources.size(), destinations.data(), outputs, first.inputs[b].elements);
-    }
-    gpu->finish();
-    return true;
+    return gpu_that_reaches(job, all);
 }
 
 void among_hosts(const Job &job, std::vector<Call> &calls, FunctionRef<void(std::vector<Call> &)> run) {

@@ -16,9 +16,9 @@ class Job;
 /// A device of the strategy that reaches all of these buffers; nullptr: not all lie on GPUs, or no device reaches all.
 Device *gpu_that_reaches(const Job &job, const std::vector<mdist_buffer_t> &buffers);
 
-/// Reduces the local replicas' calls into the outputs of the first `outputs` of them, on a GPU that reaches all
-/// buffers. Returns false, and does nothing, if there is no such GPU.
-bool reduce_on_gpu(const Job &job, const std::vector<Call> &calls, std::size_t outputs);
+/// Where to reduce the local replicas' calls into the outputs of the first `outputs` of them: a GPU that reaches all
+/// buffers. nullptr: on the host, or together with other workers.
+Device *gpu_for(Job &job, const std::vector<Call> &calls, std::size_t outputs);
 
 /// Calls `run` with the local replicas' calls. If any of their buffers lie on GPUs, passes copies on the host instead,
 /// and copies the outputs back.
