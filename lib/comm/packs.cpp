@@ -52,6 +52,27 @@ void pack_each(const Pack &whole, std::vector<Pack> &packs) {
     for (const Slice &slice : whole) packs.push_back({slice});
 }
 
+/// What the operations of a pack must agree on besides their own buffers: which pack it is, of how many, and of what.
+/// It keeps a pack from meeting one of another call. Adds a hash of it to `subject`.
+std::string pack_text(const Call &call, std::size_t index, std::size_t packs, uint64_t &subject) {
+    uint64_t elements = 0;
+    for (std::size_t b = 0; b < call.buffer_count; ++b)
+        elements = (elements + static_cast<uint64_t>(call.inputs[b].reserved)) * 31 + call.inputs[b].elements;
+    std::string words = text("pack ", index + 1, " of ", packs, " of ", call.buffer_count,
+                             call.buffer_count == 1 ? " buffer, " : " buffers, ");
+    subject = call.subject * 31 + fnv1a(words) * 31 + elements;
+    return words;
+}
+
+void log_pack(const char *function, std::size_t index, std::size_t count, const std::vector<mdist_buffer_t> &buffers) {
+    if (!log::enabled(MDIST_LOG_DEBUG)) return;
+    uint64_t bytes = 0;
+    for (const mdist_buffer_t &buffer : buffers) bytes += buffer.elements * dtype_size(buffer.dtype);
+    log_debug(function, ": pack ", index + 1, " of ", count, ", ", buffers.size(),
+              buffers.size() == 1 ? " buffer, " : " buffers, ", bytes, " bytes of ",
+              buffers.empty() ? "none" : dtype_name(buffers[0].dtype));
+}
+
 } // namespace
 
 std::vector<Pack> packs_of(const mdist_buffer_t *buffers, std::size_t count, const Packing &packing) {
@@ -87,41 +108,34 @@ std::vector<mdist_buffer_t> cut(const mdist_buffer_t *buffers, const Pack &pack)
     return slices;
 }
 
-PackSubject subject_of(const mdist_buffer_t *buffers, std::size_t count, std::size_t index, std::size_t packs) {
-    uint64_t elements = 0;
-    for (std::size_t b = 0; b < count; ++b)
-        elements = (elements + static_cast<uint64_t>(buffers[b].reserved)) * 31 + buffers[b].elements;
-    std::string words = text("pack ", index + 1, " of ", packs, " of ", count, count == 1 ? " buffer, " : " buffers, ");
-    return {fnv1a(words) * 31 + elements, std::move(words)};
-}
-
-void log_pack(const char *function, std::size_t index, std::size_t count, const std::vector<mdist_buffer_t> &buffers) {
-    if (!log::enabled(MDIST_LOG_DEBUG)) return;
-    uint64_t bytes = 0;
-    for (const mdist_buffer_t &buffer : buffers) bytes += buffer.elements * dtype_size(buffer.dtype);
-    log_debug(function, ": pack ", index + 1, " of ", count, ", ", buffers.size(),
-              buffers.size() == 1 ? " buffer, " : " buffers, ", bytes, " bytes of ",
-              buffers.empty() ? "none" : dtype_name(buffers[0].dtype));
+void for_packs(std::vector<Call> &calls, const Packing &packing, const char *function,
+               FunctionRef<void(std::vector<Call> &)> run) {
+    if (packing.one_operation()) return run(calls);
+    const std::vector<Pack> packs = packs_of(calls[0].inputs, calls[0].buffer_count, packing);
+    for (std::size_t i = 0; i < packs.size(); ++i) {
+        std::vector<std::vector<mdist_buffer_t>> buffers;
+        std::vector<Call> parts = calls;
+        uint64_t subject = 0;
+        const std::string words = pack_text(calls[0], i, packs.size(), subject);
+        for (Call &part : parts) {
+            part.inputs = buffers.emplace_back(cut(part.inputs, packs[i])).data();
+            part.outputs = buffers.emplace_back(cut(part.outputs, packs[i])).data();
+            part.buffer_count = packs[i].size();
+            part.subject = subject;
+            part.subject_text = words.c_str();
+        }
+        if (function != nullptr) log_pack(function, i, packs.size(), buffers[0]);
+        run(parts);
+    }
 }
 
 void perform_packs(Executors &executors, uint32_t party, const Call &call, const Packing &packing,
                    uint64_t timeout_ns) {
     if (packing.one_operation() || call.kind->pattern() != Pattern::kReduce)
         return perform_collective(executors, party, call, timeout_ns);
-    const std::vector<Pack> packs = packs_of(call.inputs, call.buffer_count, packing);
-    for (std::size_t i = 0; i < packs.size(); ++i) {
-        const std::vector<mdist_buffer_t> inputs = cut(call.inputs, packs[i]);
-        const std::vector<mdist_buffer_t> outputs = cut(call.outputs, packs[i]);
-        if (party == 0) log_pack(call.kind->name(), i, packs.size(), inputs);
-        const PackSubject subject = subject_of(call.inputs, call.buffer_count, i, packs.size());
-        Call part = call;
-        part.subject = call.subject * 31 + subject.hash;
-        part.subject_text = subject.text.c_str();
-        part.inputs = inputs.data();
-        part.outputs = outputs.data();
-        part.buffer_count = inputs.size();
-        perform_collective(executors, party, part, timeout_ns);
-    }
+    std::vector<Call> own = {call};
+    for_packs(own, packing, party == 0 ? call.kind->name() : nullptr,
+              [&](std::vector<Call> &part) { perform_collective(executors, party, part[0], timeout_ns); });
 }
 
 } // namespace mdist

@@ -7,12 +7,12 @@
 #pragma once
 
 #include "comm/executors.h"
+#include "util/function_ref.h"
 
 #include <mdist/tensor.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace mdist {
@@ -44,16 +44,10 @@ std::vector<Pack> packs_of(const mdist_buffer_t *buffers, std::size_t count, con
 /// The buffers of a pack, as slices of `buffers`.
 std::vector<mdist_buffer_t> cut(const mdist_buffer_t *buffers, const Pack &pack);
 
-/// What the operations of a pack must agree on besides their own buffers: which pack it is, of how many, and of what.
-/// It keeps a pack from meeting one of another call.
-struct PackSubject {
-    uint64_t hash;
-    std::string text; // "pack 1 of 2 of 5 buffers, "
-};
-PackSubject subject_of(const mdist_buffer_t *buffers, std::size_t count, std::size_t index, std::size_t packs);
-
-/// Logs one pack, for users who want to see how a call was cut.
-void log_pack(const char *function, std::size_t index, std::size_t count, const std::vector<mdist_buffer_t> &buffers);
+/// Runs the calls of one or more replicas, which are to reduce the same buffers, as the operations of one pack after
+/// another. With a name of the function, also logs the packs, for users who want to see how a call was cut.
+void for_packs(std::vector<Call> &calls, const Packing &packing, const char *function,
+               FunctionRef<void(std::vector<Call> &)> run);
 
 /// Performs a checked call (collectives.h), an all-reduce pack by pack.
 void perform_packs(Executors &executors, uint32_t party, const Call &call, const Packing &packing, uint64_t timeout_ns);

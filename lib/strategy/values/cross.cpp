@@ -35,27 +35,6 @@ void perform(Workers &workers, const Asker &asker, std::vector<Call> &calls) {
     workers.perform(pointers.data(), asker.timeout_ns);
 }
 
-/// Splits the local replicas' calls into operations, and calls `run` for each operation.
-void for_packs(const Asker &asker, std::vector<Call> &calls, FunctionRef<void(std::vector<Call> &)> run) {
-    if (asker.packing.one_operation()) return run(calls);
-    const std::vector<Pack> packs = packs_of(calls[0].inputs, calls[0].buffer_count, asker.packing);
-    for (std::size_t i = 0; i < packs.size(); ++i) {
-        const PackSubject subject = subject_of(calls[0].inputs, calls[0].buffer_count, i, packs.size());
-        std::vector<std::vector<mdist_buffer_t>> buffers;
-        std::vector<Call> pack;
-        for (const Call &call : calls) {
-            const mdist_buffer_t *const inputs = buffers.emplace_back(cut(call.inputs, packs[i])).data();
-            const mdist_buffer_t *const outputs = buffers.emplace_back(cut(call.outputs, packs[i])).data();
-            pack.push_back(call_of(&calls::kAllReduce, call.op, inputs, outputs, packs[i].size()));
-            pack.back().by = call.by;
-            pack.back().subject = call.subject * 31 + subject.hash;
-            pack.back().subject_text = subject.text.c_str();
-        }
-        log_pack(asker.function->sum.name(), i, packs.size(), buffers[0]);
-        run(pack);
-    }
-}
-
 /// Reduces on this thread or on the GPU, into the outputs of the first `outputs` replicas.
 void reduce_on(Device &device, const Job &job, const std::vector<Call> &calls, std::size_t outputs) {
     const Call &first = calls[0];
@@ -156,7 +135,8 @@ std::vector<Tensor> reduce_many(Job &job, const Asker &asker, int32_t op,
     std::vector<Call> calls(locals);
     for (std::size_t local = 0; local < locals; ++local)
         calls[local] = call_of(&calls::kAllReduce, op, &inputs[local * count], outputs.data(), count);
-    for_packs(asker, calls, [&](std::vector<Call> &pack) { reduce_pack(job, asker, pack); });
+    for_packs(calls, asker.packing, asker.function->sum.name(),
+              [&](std::vector<Call> &pack) { reduce_pack(job, asker, pack); });
     return results;
 }
 
@@ -184,7 +164,8 @@ void all_reduce_local(Job &job, const Asker &asker, const Call &all, std::size_t
                 .reason("different_calls");
     }
     if (replicas > 1) check_overlap_among(calls);
-    for_packs(asker, calls, [&](std::vector<Call> &pack) { all_reduce_pack(job, asker, pack); });
+    for_packs(calls, asker.packing, asker.function->sum.name(),
+              [&](std::vector<Call> &pack) { all_reduce_pack(job, asker, pack); });
 }
 
 void all_reduce_own(Job &job, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
@@ -193,7 +174,8 @@ void all_reduce_own(Job &job, const Asker &asker, int32_t op, const mdist_buffer
     for (uint32_t local = 0; local < job.reach.view().replicas; ++local)
         calls.push_back(call_of(&calls::kAllReduce, op, inputs + local * buffer_count, outputs + local * buffer_count,
                                 buffer_count));
-    for_packs(asker, calls, [&](std::vector<Call> &pack) { all_reduce_pack(job, asker, pack); });
+    for_packs(calls, asker.packing, asker.function->sum.name(),
+              [&](std::vector<Call> &pack) { all_reduce_pack(job, asker, pack); });
 }
 
 } // namespace mdist
