@@ -2,10 +2,10 @@
 #include "comm/device/staging.h"
 
 #include "comm/call/buffers.h"
+#include "comm/local/exchange.h"
 #include "comm/local/group.h"
 #include "comm/plan/plan.h"
 #include "comm/workers/workers.h"
-#include "reduce/float_environment.h"
 #include "util/clock.h"
 #include "util/dtype.h"
 #include "util/round_up.h"
@@ -37,17 +37,11 @@ bool gives_all_the_same(const Call &call) {
 
 /// Reduces staged buffers with the calls' operator. All outputs of an all-reduce are one.
 void reduce_here(const std::vector<const Call *> &calls) {
-    const reduce::FloatEnvironment environment;
-    const auto parties = static_cast<uint32_t>(calls.size());
-    const CallLengths lengths(Calls(calls.data(), sizeof calls[0], parties));
-    std::vector<const void *> sources(parties);
+    const Calls all(calls.data(), sizeof calls[0], static_cast<uint32_t>(calls.size()));
+    const CallLengths lengths(all);
+    std::vector<const void *> sources(calls.size());
     Plan(*calls[0], lengths).each_move([&](const Move &move) {
-        for (uint32_t party = 0; party < parties; ++party)
-            sources[party] = at(calls[party]->inputs[move.buffer], move.input_begin);
-        const Call &taker = *calls[move.to == Move::kAll ? 0 : move.to];
-        void *const place = at(taker.outputs[move.buffer], move.output_begin);
-        const reduce::Operation operation = operation_of(taker, taker.inputs[move.buffer].dtype, parties);
-        reduce::reduce(operation, sources.data(), parties, &place, 1, move.elements);
+        make_move(move, all, all[move.to == Move::kAll ? 0 : move.to], sources.data());
     });
 }
 

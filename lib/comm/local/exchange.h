@@ -24,11 +24,13 @@ class Exchange {
     uint64_t run();
 
   private:
-    void make(const Move &move, const Call &to);
-
     Group &group_;
     const uint32_t party_;
     Pointers<const void *> sources_;
 };
+
+/// Makes a move to the buffers of `taker`, one of the calls, whose buffers all lie in this process: copies, or sums the
+/// inputs of all. `sources` has room for one of each call.
+void make_move(const Move &move, const Calls &calls, const Call &taker, const void **sources);
 
 } // namespace mdist
