@@ -141,7 +141,8 @@ class ElasticStore final : public Store {
     std::optional<uint64_t> waits_since_ns_; // for enough workers, or for those that have the rest of the state
     std::optional<Failure> failure_;
     std::optional<uint64_t> awaits_return_ns_; // since when a store that has come back has heard of no member
-    std::string complaint_;                    // why the state could not be kept last time
+    bool unkept_ = false;   // something is not kept yet; a store that comes back without it waits longer
+    std::string complaint_; // why the state could not be kept last time
     uint64_t next_ns_;
 };
 
