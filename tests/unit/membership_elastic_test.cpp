@@ -134,7 +134,11 @@ struct Scene {
 
     Visitor join(WorkerId id, uint32_t believed = 0, const std::string &agreement = "a = 1\n",
                  Role role = Role::kElastic) {
-        const ConnectionId connection = ++last;
+        return join_at(world, store, ++last, id, believed, agreement, role, job);
+    }
+    static Visitor join_at(FakeWorld &world, ElasticStore &store, ConnectionId connection, WorkerId id,
+                           uint32_t believed = 0, const std::string &agreement = "a = 1\n", Role role = Role::kElastic,
+                           const std::string &job = "job") {
         store.accepted(connection, text("10.0.0.", id));
         Visitor guest{world, store, connection};
         Hello hello;
@@ -554,6 +558,82 @@ void a_store_that_was_stopped_waits_as_long_as_it_should(void **) {
     assert_int_equal(scene.store.generation().members.size(), 2);
 }
 
+// ---- A store that comes back
+
+/// Keeps what a store knows, in memory.
+struct Kept {
+    std::string bytes;
+    uint32_t times = 0;
+    ElasticStoreOptions options(const std::string &job = "job", uint32_t replicas = 2) {
+        ElasticStoreOptions chosen{replicas, 1, 2, 5 * kSecond, 10 * kSecond, job, "", true};
+        chosen.kept = bytes;
+        chosen.keep = [this](const std::string &state) {
+            bytes = state;
+            ++times;
+        };
+        return chosen;
+    }
+};
+
+void a_store_goes_on_only_from_the_state_of_its_own_job(void **) {
+    FakeWorld world;
+    Kept kept;
+    {
+        ElasticStore store(world, kept.options());
+        Visitor a = Scene::join_at(world, store, 1, 1), b = Scene::join_at(world, store, 2, 2);
+        Scene::ask(a);
+        Scene::ask(b);
+        assert_int_equal(store.generation().number, 1);
+    }
+    assert_int_equal(kept.times, 1);
+    ElasticStore store(world, kept.options());
+    assert_int_equal(store.generation().number, 1);
+    assert_int_equal(store.state(), ElasticStore::State::kReady);
+    const auto refusal = [&](const ElasticStoreOptions &options) {
+        try {
+            ElasticStore wrong(world, options);
+        } catch (const Failure &failure) {
+            return failure;
+        }
+        return Failure(MDIST_OK, "taken");
+    };
+    assert_string_equal(refusal(kept.options("other")).reason().c_str(), "different_job");
+    assert_string_equal(refusal(kept.options("job", 3)).reason().c_str(), "different_job");
+    const std::string whole = kept.bytes;
+    for (std::size_t size = 1; size < whole.size(); ++size) {
+        kept.bytes = whole.substr(0, size);
+        assert_int_equal(refusal(kept.options()).status(), MDIST_ERR_DATA_LOSS);
+    }
+}
+
+void a_job_that_is_over_leaves_no_state(void **) {
+    FakeWorld world;
+    Kept kept;
+    ElasticStore store(world, kept.options());
+    Visitor a = Scene::join_at(world, store, 1, 1), b = Scene::join_at(world, store, 2, 2);
+    Scene::ask(a);
+    Scene::ask(b);
+    assert_false(kept.bytes.empty());
+    store.reaped(1);
+    store.reaped(2);
+    assert_string_equal(store.failure()->reason().c_str(), "job_ended");
+    assert_true(kept.bytes.empty());
+    store.reaped(1);
+    store.dismiss(2);
+    world.now += 60 * kSecond;
+    store.tick();
+    assert_true(kept.bytes.empty());
+}
+
+/// Its folder is an old copy.
+void a_worker_of_a_later_generation_is_told_so(void **) {
+    Working scene(1, 2);
+    Visitor later = scene.join(1, 7);
+    const Failure refused = Scene::refusal(later);
+    assert_non_null(strstr(refused.message().c_str(), "generation 7"));
+    assert_non_null(strstr(refused.message().c_str(), "old copy"));
+}
+
 void a_store_of_fixed_size_turns_elastic_workers_away(void **) {
     FakeWorld world;
     FixedStore store(world, FixedStoreOptions{2, 0, "job", ""});
@@ -608,6 +688,9 @@ SUBJECT(membership_elastic) {
         cmocka_unit_test(strangers_to_the_job_are_turned_away_in_words),
         cmocka_unit_test(a_store_that_was_stopped_blames_nobody),
         cmocka_unit_test(a_store_that_was_stopped_waits_as_long_as_it_should),
+        cmocka_unit_test(a_store_goes_on_only_from_the_state_of_its_own_job),
+        cmocka_unit_test(a_job_that_is_over_leaves_no_state),
+        cmocka_unit_test(a_worker_of_a_later_generation_is_told_so),
         cmocka_unit_test(a_store_of_fixed_size_turns_elastic_workers_away),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -2,12 +2,12 @@
 // What strangers are told, what they can pass themselves off as, and what of them is logged.
 #include "membership_support.h"
 
-#include "membership/worker/data_sockets.h"
 #include "membership/net/datagrams.h"
 #include "membership/protocol/dialer.h"
 #include "membership/protocol/lobby.h"
-#include "membership/worker/member.h"
 #include "membership/store/fixed_store.h"
+#include "membership/worker/data_sockets.h"
+#include "membership/worker/member.h"
 #include "subject.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -173,39 +173,82 @@ void who_has_proved_itself_may_wait_long_for_an_answer(void **) {
     assert_int_equal(call.dialer->connection(), connection);
 }
 
-/// A job of one worker, so that it is connected with all others at once.
-void go_of_another_session_starts_nobody(void **) {
+/// A worker of a job of fixed size that is connected with the store.
+struct FixedWorker {
+    FixedWorker(uint32_t rank, uint32_t size) {
+        options.rank = rank;
+        options.size = size;
+        options.job = "job";
+        options.heartbeat_timeout_ns = 1'000'000'000;
+        member = std::make_unique<Member>(world, options, std::vector<Endpoint>{{"10.0.0.1", 1}});
+        member->ask({}, UINT64_MAX);
+        member->tick();
+        store = world.last_id;
+        member->connected(store);
+        say(FrameKind::kChallenge, {}, PayloadWriter().number(uint8_t{0}).bytes(Digest{}).take());
+        say(FrameKind::kProof, {}, PayloadWriter().bytes(Digest{}).take());
+    }
+    /// The store says this, as far as it is heard.
+    void say(FrameKind kind, const SessionId &about, const std::string &payload) {
+        const std::string bytes = channel.pack(kind, about, payload);
+        for (std::string_view rest = bytes; !rest.empty() && member->wanted(store) != 0;) {
+            const std::string_view piece = rest.substr(0, member->wanted(store));
+            rest.remove_prefix(piece.size());
+            member->received(store, piece);
+        }
+    }
+    void tell_generation(uint32_t size) {
+        Generation generation;
+        generation.number = 1;
+        generation.session = session;
+        for (uint32_t rank = 0; rank < size; ++rank)
+            generation.members.push_back({rank + 1, {"10.0.0.1", 5000, true, 7, 0}});
+        say(FrameKind::kGeneration, session, encode(generation));
+    }
     FakeWorld world;
     MembershipOptions options;
-    options.job = "job";
-    options.heartbeat_timeout_ns = 1'000'000'000;
-    Member member(world, options, {{"10.0.0.1", 1}});
-    member.ask({}, UINT64_MAX);
-    member.tick();
-    const ConnectionId store = world.last_id;
-    member.connected(store);
-    Channel channel(1000);
-    const auto say = [&](FrameKind kind, const SessionId &session, const std::string &payload) {
-        const std::string bytes = channel.pack(kind, session, payload);
-        for (std::string_view rest = bytes; !rest.empty();) {
-            const std::string_view piece = rest.substr(0, member.wanted(store));
-            assert_false(piece.empty());
-            rest.remove_prefix(piece.size());
-            member.received(store, piece);
-        }
-    };
-    say(FrameKind::kChallenge, {}, PayloadWriter().number(uint8_t{0}).bytes(Digest{}).take());
-    say(FrameKind::kProof, {}, PayloadWriter().bytes(Digest{}).take());
-    const SessionId earlier = {4}, session = {5};
-    Generation generation;
-    generation.number = 1;
-    generation.session = session;
-    generation.members = {{1, {"10.0.0.1", 5000, true, 7, 0}}};
-    say(FrameKind::kGeneration, session, encode(generation));
-    say(FrameKind::kGo, earlier, "");
-    assert_int_equal(member.state(), Member::State::kAsking);
-    say(FrameKind::kGo, session, "");
-    assert_int_equal(member.state(), Member::State::kReady);
+    std::unique_ptr<Member> member;
+    ConnectionId store = 0;
+    Channel channel{1000};
+    const SessionId session = {5};
+};
+
+/// A job of one worker, so that it is connected with all others at once.
+void go_of_another_session_starts_nobody(void **) {
+    FixedWorker worker(0, 1);
+    worker.tell_generation(1);
+    worker.say(FrameKind::kGo, {4}, "");
+    assert_int_equal(worker.member->state(), Member::State::kAsking);
+    worker.say(FrameKind::kGo, worker.session, "");
+    assert_int_equal(worker.member->state(), Member::State::kReady);
+}
+
+void a_generation_of_another_size_is_not_taken(void **) {
+    for (const uint32_t size : {1u, 3u}) {
+        FixedWorker worker(0, 2);
+        worker.tell_generation(size);
+        assert_int_equal(worker.world.closed.count(worker.store), 1); // it joins again
+        assert_int_equal(worker.member->state(), Member::State::kAsking);
+    }
+}
+
+/// It was told the generation before this worker was.
+void who_calls_before_the_generation_is_known_is_let_in_then(void **) {
+    FixedWorker worker(0, 2);
+    worker.member->accepted(7, "10.0.0.2");
+    Visitor other{worker.world, *worker.member, 7};
+    Caller caller(hello_to(0, Role::kControl, 1), worker.session, "");
+    other.say(caller.hello(other.channel));
+    other.listen();
+    assert_true(other.heard.empty());
+    worker.tell_generation(2);
+    assert_int_equal(other.last(), FrameKind::kChallenge);
+    other.say(caller.answer(other.channel, other.heard.back(), "", "it"));
+    assert_int_equal(other.last(), FrameKind::kWelcome);
+    worker.say(FrameKind::kGo, worker.session, "");
+    assert_int_equal(worker.member->state(), Member::State::kReady);
+    worker.say(FrameKind::kRefused, worker.session, encode(Failure(MDIST_ERR_CONFIG, "too late")));
+    assert_int_equal(worker.member->state(), Member::State::kReady);
 }
 
 void a_hello_counts_only_where_it_is_meant_to_go(void **) {
@@ -429,6 +472,8 @@ SUBJECT(membership_strangers) {
         cmocka_unit_test(who_answers_in_another_version_is_told_apart),
         cmocka_unit_test(who_has_proved_itself_may_wait_long_for_an_answer),
         cmocka_unit_test(go_of_another_session_starts_nobody),
+        cmocka_unit_test(a_generation_of_another_size_is_not_taken),
+        cmocka_unit_test(who_calls_before_the_generation_is_known_is_let_in_then),
         cmocka_unit_test(a_hello_counts_only_where_it_is_meant_to_go),
         cmocka_unit_test(a_data_connection_is_made_by_either_side_and_counts_once),
         cmocka_unit_test(a_data_connection_comes_in_by_the_key_alone),
