@@ -77,9 +77,12 @@ void Process::send(ConnectionId id, std::string_view bytes) {
     const auto [link, from] = simulation_.find(*this, id);
     if (!link || !link->ends[from].open) return;
     const int to = 1 - from;
-    simulation_.arrive(link, to, [&simulation = simulation_, link = link, to, piece = std::string(bytes)] {
-        simulation.deliver(link, to, piece);
-    });
+    simulation_.arrive(
+        link, to,
+        [&simulation = simulation_, link = link, to, piece = std::string(bytes)] {
+            simulation.deliver(link, to, piece);
+        },
+        bytes.size());
 }
 
 void Process::close(ConnectionId id) {
@@ -148,6 +151,7 @@ bool Simulation::step(uint64_t limit) {
 
 /// Draws a delay: usually a fraction of a millisecond, sometimes that of a retransmission.
 uint64_t Simulation::delay() {
+    if (costs_) return costs_->latency_ns;
     const uint64_t usual = 50'000 + random(500'000);
     return random(100) == 0 ? usual + 200 * kMillisecond : usual;
 }
@@ -204,10 +208,24 @@ void Simulation::open(const LinkPointer &link, Process &caller, Process &called)
     });
 }
 
-void Simulation::arrive(const LinkPointer &link, int to, std::function<void()> what) {
+void Simulation::arrive(const LinkPointer &link, int to, std::function<void()> what, std::size_t bytes) {
     End &end = link->ends[to];
-    end.last_arrival = std::max(end.last_arrival, now_ + delay());
-    at(end.last_arrival, [this, link, to, what = std::move(what)]() mutable { pass(link, to, std::move(what)); });
+    const uint64_t sent = costs_ ? when_done(*link->ends[1 - to].process, bytes) + costs_->latency_ns : now_ + delay();
+    end.last_arrival = std::max(end.last_arrival, sent);
+    if (!costs_ || end.process == nullptr)
+        return at(end.last_arrival,
+                  [this, link, to, what = std::move(what)]() mutable { pass(link, to, std::move(what)); });
+    at(end.last_arrival, [this, link, to, what = std::move(what), bytes, &receiver = *end.process]() mutable {
+        at(when_done(receiver, bytes),
+           [this, link, to, what = std::move(what)]() mutable { pass(link, to, std::move(what)); });
+    });
+}
+
+/// When that process is through with a message that it gets or sends now.
+uint64_t Simulation::when_done(Process &process, std::size_t bytes) {
+    const auto cost = costs_->message_ns + static_cast<uint64_t>(costs_->byte_ns * static_cast<double>(bytes));
+    process.busy_until_ns_ = std::max(now_, process.busy_until_ns_) + cost;
+    return process.busy_until_ns_;
 }
 
 void Simulation::pass(const LinkPointer &link, int to, std::function<void()> what) {

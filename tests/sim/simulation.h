@@ -64,6 +64,7 @@ class Process final : public World {
     uint16_t port_ = 0; // the port it listens on; 0: none
     bool alive_ = true;
     bool stopped_ = false;
+    uint64_t busy_until_ns_ = 0;              // with what it sends and gets, as far as that has a cost
     uint64_t tick_at_ns_ = UINT64_MAX;        // the scheduled tick
     std::vector<std::function<void()>> held_; // events that happened while it is stopped
 };
@@ -86,6 +87,15 @@ class Simulation {
     void when_told(std::function<void(Process &)> call) { when_told_ = std::move(call); }
     uint64_t events() const { return count_; }
     void trace(const std::string &what);
+
+    /// What messages cost, in place of random delays: each end is busy for `message_ns` and `byte_ns` for each byte,
+    /// one message after the other.
+    struct Costs {
+        uint64_t latency_ns = 0;
+        uint64_t message_ns = 0;
+        double byte_ns = 0;
+    };
+    void set_costs(const Costs &costs) { costs_ = costs; }
 
     // ---- Faults
     /// Ends the process. Its host closes the connections, so its peers notice.
@@ -126,7 +136,8 @@ class Simulation {
     bool is_cut(const Link &link) const;
     void send_again(const LinkPointer &link);
     uint64_t delay();
-    void arrive(const LinkPointer &link, int to, std::function<void()> what);
+    void arrive(const LinkPointer &link, int to, std::function<void()> what, std::size_t bytes = 0);
+    uint64_t when_done(Process &process, std::size_t bytes);
     void pass(const LinkPointer &link, int to, std::function<void()> what);
     void to_process(Process &process, std::function<void()> what);
     void open(const LinkPointer &link, Process &caller, Process &called);
@@ -149,6 +160,7 @@ class Simulation {
     std::mt19937_64 engine_;
     std::function<void(Process &)> when_told_;
     bool trace_;
+    std::optional<Costs> costs_;
     uint64_t now_ = 1'000'000'000;
     uint64_t count_ = 0;
     ConnectionId last_id_ = 0;

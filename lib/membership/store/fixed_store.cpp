@@ -14,7 +14,9 @@
 namespace mdist {
 namespace {
 
-constexpr uint64_t kProgressNs = 50'000'000; // between two reports of the missing workers
+/// Between two reports of the missing workers, and more for each that gets one: reports must not be what the store does
+/// most of the time.
+constexpr uint64_t kProgressNs = 50'000'000, kProgressPerWorkerNs = 1'000'000;
 constexpr std::size_t kMostListed = 16;
 constexpr const char *kTwoRuns = "If the two belong to two runs, give each run a port or an MDIST_JOB_ID of its own";
 constexpr std::size_t kMostFromWorker = 256; // payload of a frame from a worker
@@ -270,7 +272,8 @@ void FixedStore::restart(uint32_t size, uint32_t restart) {
 // ---- Time
 
 void FixedStore::tell_progress_soon() {
-    tell_progress_ns_ = std::min(tell_progress_ns_, world_.now_ns() + kProgressNs);
+    tell_progress_ns_ =
+        std::min(tell_progress_ns_, world_.now_ns() + kProgressNs + workers_.size() * kProgressPerWorkerNs);
 }
 
 void FixedStore::tick() {
