@@ -12,7 +12,7 @@ FAULTS = [
     # ---- util
     Fault("no-fsync", "lib/util/files.cpp", "fault_disk",
           "A file gets its name before its content is on the disk.",
-          '    if (::fsync(file_.fd()) != 0) throw failed("flush", folder_.path_of(temporary_), errno);\n', ""),
+          '    if (::fsync(file_.get()) != 0) throw failed("flush", folder_.path_of(temporary_), errno);\n', ""),
     Fault("short-write", "lib/util/files.cpp", "fault_disk",
           "The rest of a write that does only a part is forgotten.",
           "        bytes -= static_cast<std::size_t>(written);\n", "        bytes = 0;\n"),
@@ -82,9 +82,9 @@ FAULTS = [
           "The rows of a step are told in the order of the slices, not of the replicas.",
           "step_rows[slicing.replicas[i]] = all[i];", "step_rows[i] = all[i];"),
     # ---- strategy
-    Fault("lost-operator", "lib/strategy/values/cross.cpp", "operator",
+    Fault("lost-operator", "lib/comm/packs.cpp", "operator",
           "Packs forget the program's operator.",
-          "            pack.back().by = call.by;\n", ""),
+          "            part.subject = subject;\n", "            part.subject = subject;\n            part.by = nullptr;\n"),
     Fault("cached-read", "lib/strategy/variables/store.cpp", "cached_reads",
           "A new variable of the name of a destroyed one reads what was cached for that.",
           "    variables_.erase(name);\n    cached_reads_.erase(name);\n", "    variables_.erase(name);\n"),
