@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of cross-replica context whose buffers lie on GPUs. They run on a GPU, or on the host with copies of the
+// Where reductions of cross-replica context run whose buffers lie on GPUs: on a GPU, or on the host with copies of the
 // buffers. The streams were waited for before; the work is done on return. The caller holds the turn.
 #pragma once
 
