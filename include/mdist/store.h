@@ -122,8 +122,8 @@ MDIST_API mdist_status_t mdist_store_ended(const mdist_store_t *store, int32_t *
  *
  * From now on mdist_membership_changed tells all workers to commit and regroup. In the regroup the others take over its
  * replicas, and its mdist_regroup fails with MDIST_ERR_ABORTED, reason `dismissed`. Of several such workers one leaves
- * with each regroup. A worker stays while the job would have fewer than `elastic.min_workers` without it. An id that no
- * worker has is ignored.
+ * with each regroup. A worker stays while the job would have fewer than `elastic.min_workers` without it. One that has
+ * not joined yet is refused when it comes.
  * @param id  as in mdist_store_worker_ended
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
  */

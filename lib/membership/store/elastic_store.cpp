@@ -113,6 +113,8 @@ std::optional<Failure> ElasticStore::objection(const Guest &guest, const Joining
     if (believed != 0 && !was_in) return old_generation(who, believed, generation_.number);
     if (was_in && ended_.count(id) != 0) return old_generation(who, believed, generation_.number);
     if (!was_in && !takes_newcomers()) return closed_job(who);
+    const bool is_needed = generation_.number == 0 && workers_.size() < options_.min_workers;
+    if (!was_in && leaving_.count(id) != 0 && !is_needed) return dismissed(who);
     if (!workers_.empty() && workers_.begin()->second.said.agreement != agreement)
         return Failure(MDIST_ERR_CONFIG, text(who, " is configured differently from the other workers of the job: ",
                                               differing_lines(workers_.begin()->second.said.agreement, agreement)))
@@ -163,9 +165,9 @@ void ElasticStore::reaped(WorkerId id) {
 
 void ElasticStore::dismiss(WorkerId id) {
     const auto found = find(id);
+    leaving_.insert(id);
+    unkept_ = true;
     if (is_member(id)) {
-        leaving_.insert(id);
-        unkept_ = true;
         tell_members();
     } else if (found != workers_.end() && workers_.size() > options_.min_workers) { // it has nothing that others need
         refuse(found->first, found->second.channel, dismissed(text("the worker at ", found->second.said.listens.host)));

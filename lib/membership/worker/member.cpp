@@ -2,6 +2,7 @@
 #include "membership/worker/member.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "membership/protocol/credentials.h"
@@ -294,7 +295,8 @@ void Member::generation_came(const std::string &payload) {
 
 void Member::excerpt_came(const std::string &payload) {
     auto excerpt = decode_excerpt(payload);
-    if (!asking_ || is_elastic() || !excerpt || excerpt->size != options_.size || generation_.number != 0)
+    const bool is_for_this = !is_elastic() && options_.rank != 0 && !connects_all(options_.size);
+    if (!asking_ || !is_for_this || !excerpt || excerpt->size != options_.size || generation_.number != 0)
         return lose_store("the store sent a generation that this worker is not waiting for");
     Roster roster(excerpt->size, std::move(excerpt->some));
     std::vector<uint32_t> needed = neighbors_of(options_.rank, options_.size);
@@ -344,9 +346,14 @@ void Member::go() {
     std::unique_ptr<Peers> peers;
     std::unique_ptr<DataSockets> sockets;
     const auto lost = mesh_->unconnected();
-    if (!lost) { // what may run out of memory comes first
-        peers = std::make_unique<Peers>(world_, options_, mesh_->take());
-        sockets = std::make_unique<DataSockets>(world_, options_, *peers);
+    try {
+        if (!lost) {
+            peers = std::make_unique<Peers>(world_, options_, mesh_->take());
+            sockets = std::make_unique<DataSockets>(world_, options_, *peers);
+        }
+    } catch (const std::bad_alloc &) {
+        mesh_.reset(); // it has given its connections away
+        return end(out_of_memory());
     }
     generation_ = next_;
     asking_ = false;

@@ -6407,8 +6407,8 @@ extern "C" {
     #[doc = ""]
     #[doc = " From now on mdist_membership_changed tells all workers to commit and regroup. In the regroup the others take over its"]
     #[doc = " replicas, and its mdist_regroup fails with MDIST_ERR_ABORTED, reason `dismissed`. Of several such workers one leaves"]
-    #[doc = " with each regroup. A worker stays while the job would have fewer than `elastic.min_workers` without it. An id that no"]
-    #[doc = " worker has is ignored."]
+    #[doc = " with each regroup. A worker stays while the job would have fewer than `elastic.min_workers` without it. One that has"]
+    #[doc = " not joined yet is refused when it comes."]
     #[doc = " @param id  as in mdist_store_worker_ended"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_store_dismiss(
