@@ -112,10 +112,13 @@ MDIST_API mdist_status_t mdist_store_left_behind(mdist_store_t *store, uint64_t 
  * Says whether an elastic job is over, so that its store is not needed any more.
  *
  * Errors: why the job has failed for good, as its workers get it from mdist_regroup.
- * @param ended  gets 1 if all workers of the newest generation have ended, else 0
+ * @param ended      gets 1 if all workers of the newest generation have ended, else 0
+ * @param committed  gets 1 if a worker has told the store that it has made a commit, else 0; also if this function
+ *                   fails. Without one, nothing is lost if the job begins again. May be NULL
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.3
  */
-MDIST_API mdist_status_t mdist_store_ended(const mdist_store_t *store, int32_t *ended, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_store_ended(const mdist_store_t *store, int32_t *ended, int32_t *committed,
+                                            mdist_error_t **error);
 
 /**
  * Asks a worker of an elastic job to leave, so that the job goes on with fewer workers and loses no step.

@@ -103,11 +103,15 @@ mdist_status_t mdist_store_dismiss(mdist_store_t *store, uint64_t id, mdist_erro
                  [&] { with_elastic(*pin(store), [&](ElasticStore &elastic) { elastic.dismiss(id); }); });
 }
 
-mdist_status_t mdist_store_ended(const mdist_store_t *store, int32_t *ended, mdist_error_t **error) {
+mdist_status_t mdist_store_ended(const mdist_store_t *store, int32_t *ended, int32_t *committed,
+                                 mdist_error_t **error) {
     return guard("mdist_store_ended", error, [&] {
         const auto pinned = pin(store);
         need(ended, "ended");
-        const auto failure = with_elastic(*pinned, [](ElasticStore &elastic) { return elastic.failure(); });
+        const auto failure = with_elastic(*pinned, [committed](ElasticStore &elastic) {
+            if (committed != nullptr) *committed = elastic.knows_of_commit() ? 1 : 0;
+            return elastic.failure();
+        });
         if (failure && failure->reason() != "job_ended") throw Failure(*failure);
         *ended = failure ? 1 : 0;
     });

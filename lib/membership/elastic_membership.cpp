@@ -84,6 +84,15 @@ std::unique_ptr<Membership> ElasticMembership::membership() {
     return std::make_unique<Membership>(thread_);
 }
 
+void ElasticMembership::note_commit() noexcept {
+    try {
+        const std::lock_guard<std::mutex> hold(thread_->lock());
+        thread_->member().note_commit();
+    } catch (const std::exception &) { // the next heartbeat tells it
+    }
+    thread_->reactor().wake();
+}
+
 uint32_t ElasticMembership::newcomers() const {
     const std::lock_guard<std::mutex> hold(thread_->lock());
     return thread_->member().newcomers();

@@ -33,6 +33,8 @@ class ElasticMembership {
     Generation next(Holdings held, uint64_t timeout_ns);
     /// Of the generation that next() has returned.
     std::unique_ptr<Membership> membership();
+    /// This worker has marked a commit. The store hears it, so that a launcher knows whether something is lost.
+    void note_commit() noexcept;
     /// How many workers wait to enter, as the store said last.
     uint32_t newcomers() const;
     /// Whether a worker of the job was asked to leave it.

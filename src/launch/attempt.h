@@ -50,7 +50,7 @@ class Attempt {
         std::function<WorkerStart(const Place &place, uint32_t number)> start_again;
         std::function<void(uint64_t id)> dismiss;
         std::function<std::optional<LeftBehind>()> left_behind;
-        std::function<bool()> ended_at_once;
+        std::function<bool()> ended_without_commit;
         Hosts *hosts;
         uint32_t least;       // workers
         uint32_t most;        // that this launcher may start

@@ -25,9 +25,9 @@ bool is_lost(const Worker &worker) {
 void Attempt::note_end_in_elastic(Worker &worker) {
     const Time now = Clock::now();
     replacing_->worker_ended(worker.id());
-    if (worker.ended_well()) return;
     if (dismissed_.count(&worker) != 0)
         return console_.notice(name_of(worker) + " has left the job, as it was asked to");
+    if (worker.ended_well()) return;
     if (first_failed_ == nullptr) first_failed_ = &worker;
     note_left_behind(now); // perhaps it has ended because of that
     const auto left = left_behind_.find(&worker);
@@ -44,9 +44,11 @@ void Attempt::note_end_in_elastic(Worker &worker) {
     lost_.push_back({worker.place(), std::move(sentence)});
 }
 
+/// Of those that were not asked to leave: what such a worker ends with says nothing about the job.
 bool Attempt::any_ended_well() const {
-    return std::any_of(workers_.begin(), workers_.end(),
-                       [](const auto &worker) { return worker->ended() && worker->ended_well(); });
+    return std::any_of(workers_.begin(), workers_.end(), [this](const auto &worker) {
+        return worker->ended() && worker->ended_well() && dismissed_.count(worker.get()) == 0;
+    });
 }
 
 bool Attempt::is_about_to_end() const {
@@ -64,7 +66,7 @@ bool Attempt::lost_nothing() const {
     if (outcome_.cause != Cause::kWorkers || any_ended_well()) return false;
     const auto is_any = [this](auto property) { return std::any_of(workers_.begin(), workers_.end(), property); };
     return is_any([this](const auto &worker) { return was_lost(*worker); }) &&
-           (is_any([](const auto &worker) { return worker->had_no_commit(); }) || replacing_->ended_at_once());
+           (is_any([](const auto &worker) { return worker->had_no_commit(); }) || replacing_->ended_without_commit());
 }
 
 /// Learns which workers the elastic job is without. Once a worker has ended well, the job is done, and the others may

@@ -17,6 +17,8 @@ namespace {
 /// Between an answer and the next question.
 constexpr Clock::duration kPause = std::chrono::seconds(1);
 constexpr std::size_t kMostSaid = 1 << 20;
+/// How long a command may take.
+constexpr std::chrono::seconds kLimit(60);
 /// Between two looks at what a command complains of.
 constexpr int kBetweenReadsMs = 100;
 /// Says that the command has ended with 0; a comment among the hosts. (Whoever reaps the process need not tell.)
@@ -26,9 +28,9 @@ constexpr const char *kComplete = "# complete\n";
 bool read_some(const Descriptor &pipe, std::string &text) {
     char bytes[4096];
     ssize_t got = 0;
-    while ((got = read(pipe.get(), bytes, sizeof bytes)) > 0)
+    for (int i = 0; i < 16 && (got = read(pipe.get(), bytes, sizeof bytes)) > 0; ++i)
         if (text.size() < kMostSaid) text.append(bytes, static_cast<std::size_t>(got));
-    return got < 0 && (errno == EAGAIN || errno == EINTR);
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 std::string last_line(std::string text) {
@@ -52,8 +54,9 @@ void Discovery::begin() {
     std::vector<std::string> environment;
     for (char **entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
     said_.clear();
+    began_ = Clock::now();
     complained_.clear();
-    const std::string run = std::string("eval \"$1\" && echo '") + last_line(kComplete) + "'";
+    const std::string run = std::string("(eval \"$1\") && echo '") + last_line(kComplete) + "'";
     process_ = start_process({"sh", "-c", run, "sh", command_}, environment, Input::kNone, mask_);
 }
 
@@ -61,6 +64,12 @@ void Discovery::begin() {
 bool Discovery::read_all() {
     const bool goes_on = read_some(process_->output, said_);
     read_some(process_->errors, complained_);
+    if (goes_on && Clock::now() - began_ > kLimit) {
+        kill(-process_->pid, SIGKILL);
+        process_.reset();
+        throw UsageError("--discover: \"" + command_ + "\" has not ended within " + std::to_string(kLimit.count()) +
+                         " s");
+    }
     if (!goes_on) process_.reset();
     return !goes_on;
 }
@@ -85,6 +94,7 @@ std::vector<Host> Discovery::ask(const std::string &command) {
         pollfd output = {one.process_->output.get(), POLLIN, 0};
         poll(&output, 1, kBetweenReadsMs);
     } while (!one.read_all());
+    kill(-pid, SIGKILL); // what it has left in the background
     waitpid(pid, nullptr, 0);
     return one.answer();
 }

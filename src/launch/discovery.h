@@ -39,6 +39,7 @@ class Discovery {
     std::string said_;               // on its stdout
     std::string complained_;         // on its stderr
     std::string told_;               // the last complaint of ours
+    Time began_ = {};                // when it was last asked
     Time next_ = Time::min();        // when to ask
 };
 

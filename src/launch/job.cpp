@@ -139,7 +139,8 @@ WorkerStart Job::start_of(const Place &place) const {
     start.words = place.remote ? remote_words(options_, place, variables, sends_secret(place)) : options_.program;
     start.environment = environment_with(place.remote ? Variables{} : variables);
     // Background processes must not read from a terminal: that would stop them.
-    const bool reads = place.rank == 0 && !options_.no_input && isatty(STDIN_FILENO) == 0;
+    const bool reads = place.rank == 0 && !options_.no_input && isatty(STDIN_FILENO) == 0 &&
+                       begun_again_ == 0; // the first start has read some of it
     start.input = place.remote ? Input::kPipe : reads ? Input::kInherited : Input::kNone;
     if (sends_secret(place)) start.greeting = session_.secret + "\n";
     if (options_.log_dir.empty()) return start;

@@ -37,7 +37,7 @@ class Job {
     void worker_ended(uint64_t id) {
         if (store_) store_->worker_ended(id);
     }
-    bool ended_at_once() const { return store_ && store_->ended_at_once(); }
+    bool ended_without_commit() const { return store_ && store_->ended_without_commit(); }
     /// The next worker that is out of an elastic job, if this launcher has the store.
     std::optional<LeftBehind> take_left_behind() { return store_ ? store_->take_left_behind() : std::nullopt; }
     /// Asks a worker of an elastic job to leave. Only in the launcher that serves the store.

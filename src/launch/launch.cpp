@@ -102,7 +102,7 @@ int run_job(const LaunchOptions &options, Job &job, Console &console, Signals &s
                          [&job](const Place &place, uint32_t number) { return job.start_again(place, number); },
                          [&job](uint64_t id) { job.dismiss(id); },
                          [&job] { return job.take_left_behind(); },
-                         [&job] { return job.ended_at_once(); },
+                         [&job] { return job.ended_without_commit(); },
                          &hosts,
                          placement.least,
                          placement.size / options.nodes,

@@ -82,8 +82,16 @@ void JobStore::worker_ended(uint64_t id) {
 bool JobStore::ended() const {
     mdist_error_t *error = nullptr;
     int32_t ended = 0;
-    require_ok(mdist_store_ended(store_.get(), &ended, &error), error);
+    require_ok(mdist_store_ended(store_.get(), &ended, nullptr, &error), error);
     return ended != 0;
+}
+
+bool JobStore::ended_without_commit() const {
+    mdist_error_t *error = nullptr;
+    int32_t ended = 0, committed = 0;
+    const mdist_status_t status = mdist_store_ended(store_.get(), &ended, &committed, &error);
+    mdist_error_free(error);
+    return status == MDIST_OK && ended != 0 && committed == 0;
 }
 
 std::optional<LeftBehind> JobStore::take_left_behind() {

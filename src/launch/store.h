@@ -16,7 +16,7 @@ struct JobStoreOptions {
     uint32_t size = 1;
     uint32_t least = 0; // workers of an elastic job; 0: the job is not elastic
     std::string job;
-    std::string secret; // empty: none
+    std::string secret;     // empty: none
     std::string state = {}; // of an elastic job: the folder in which the store keeps its state; empty: as configured
 };
 
@@ -44,10 +44,10 @@ class JobStore {
     void worker_ended(uint64_t id);
     /// Whether an elastic job is over. Throws std::runtime_error with the reason if it has failed for good.
     bool ended() const;
+    /// Whether all workers of an elastic job have ended, and none has told of a commit.
+    bool ended_without_commit() const;
     /// Returns each of them once.
     std::optional<LeftBehind> take_left_behind();
-    /// Whether an elastic job has ended in its first generation: no worker has asked for another one.
-    bool ended_at_once() const { return progress() == "all workers of generation 1 of the job have ended"; }
     /// Asks a worker of an elastic job to leave.
     void dismiss(uint64_t id);
     /// Prepares for the workers of another start of the job.

@@ -135,7 +135,7 @@ CALL(store_ended) {
     mdist_store_t *store = NULL;
     int32_t ended = 7;
     mdist_status_t status = create_elastic(&store, error);
-    if (status == MDIST_OK) status = mdist_store_ended(store, &ended, error);
+    if (status == MDIST_OK) status = mdist_store_ended(store, &ended, NULL, error);
     if (status == MDIST_OK && ended != 0) status = MDIST_ERR_INTERNAL;
     mdist_store_destroy(store);
     return status;

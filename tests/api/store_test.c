@@ -85,13 +85,14 @@ static void the_store_of_an_elastic_job_says_whether_the_job_is_over(void **stat
     mdist_store_t *store = NULL;
     OK(mdist_store_create_elastic("127.0.0.1:0", config, "job", NULL, &store, &error));
     mdist_config_destroy(config);
-    int32_t ended = 7;
-    OK(mdist_store_ended(store, &ended, &error));
+    int32_t ended = 7, committed = 7;
+    OK(mdist_store_ended(store, &ended, &committed, &error));
     assert_int_equal(ended, 0);
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_ended(store, NULL, &error));
+    assert_int_equal(committed, 0);
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_store_ended(store, NULL, &committed, &error));
     mdist_store_destroy(store);
     store = make_store("127.0.0.1:0");
-    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_store_ended(store, &ended, &error));
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_store_ended(store, &ended, &committed, &error));
     mdist_store_destroy(store);
 }
 

@@ -210,6 +210,7 @@ void ElasticStore::heard(ConnectionId connection, Worker &worker, const ControlF
     note_sign_of_life(worker.said.id);
     switch (frame.kind) {
         case FrameKind::kHeartbeat:
+            knows_of_commit_ = knows_of_commit_ || PayloadReader(frame.payload).number<uint8_t>() != 0;
             return send(connection, worker, FrameKind::kHeartbeat, news_for(worker.said.id));
         case FrameKind::kAsk:
             return asked(worker, frame.payload);

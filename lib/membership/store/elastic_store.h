@@ -81,6 +81,8 @@ class ElasticStore final : public Store {
     void dismiss(WorkerId id);
     /// Why the job has failed for good.
     const std::optional<Failure> &failure() const { return failure_; }
+    /// Whether a worker has told that it has marked a commit.
+    bool knows_of_commit() const { return knows_of_commit_ || has_commit_; }
     uint32_t joined() const override;
     /// "generation 3: 4 of 5 workers are connected with the store; 1 wait to enter", or why the job has ended.
     std::string progress() const override;
@@ -137,6 +139,7 @@ class ElasticStore final : public Store {
     std::map<WorkerId, uint64_t> due_ns_;   // when a member that has not asked in this round is overdue
     std::set<WorkerId> dropped_;            // because they were overdue
     std::deque<LeftBehind> left_behind_;
+    bool knows_of_commit_ = false;           // a worker has told it in passing; decides nothing here
     bool has_commit_ = false;                // some worker has marked a commit
     std::optional<uint64_t> waits_since_ns_; // for enough workers, or for those that have the rest of the state
     std::optional<Failure> failure_;

@@ -221,6 +221,11 @@ void Member::send_ask() {
     send_to_store(FrameKind::kAsk, encode(ask_));
 }
 
+void Member::note_commit() {
+    if (std::exchange(has_commit_, true)) return;
+    send_heartbeat(); // at once
+}
+
 /// A generation that is being connected needs the store. It will write another one.
 void Member::lose_store(const std::string &problem) {
     next_heartbeat_ns_ = UINT64_MAX;
@@ -419,7 +424,7 @@ void Member::tend_store(uint64_t now) {
     const uint64_t late = now - next_heartbeat_ns_;
     if (late > interval_ns_) heard_store_ns_ = std::min(now, heard_store_ns_ + late); // this process did not run
     if (now - heard_store_ns_ >= options_.heartbeat_timeout_ns) return lose_store("the store has been silent");
-    send_to_store(FrameKind::kHeartbeat, {});
+    send_heartbeat();
     next_heartbeat_ns_ = now + interval_ns_;
 }
 

@@ -79,6 +79,8 @@ class Member final : public Machine {
     std::optional<uint32_t> without_me() const { return without_me_; }
     /// Whether the first generation was formed without this worker, which has asked for it and is a newcomer now.
     bool passed_over() const { return asking_ && !mesh_ && generation_.number == 0 && without_me_.value_or(0) != 0; }
+    /// This worker has marked a commit.
+    void note_commit();
     /// Takes the question back. The worker stays connected with the store, as a newcomer that is not ready.
     void withdraw();
 
@@ -94,6 +96,7 @@ class Member final : public Machine {
     void lose_connection();
     void send_to_store(FrameKind kind, const std::string &payload);
     void send_ask();
+    void send_heartbeat() { send_to_store(FrameKind::kHeartbeat, PayloadWriter().number(uint8_t{has_commit_}).take()); }
     void generation_came(const std::string &payload);
     void excerpt_came(const std::string &payload);
     void connect(Generation next, uint32_t rank, Roster roster);
@@ -124,6 +127,7 @@ class Member final : public Machine {
     uint64_t next_heartbeat_ns_ = UINT64_MAX;
     uint32_t newcomers_ = 0;
     bool any_leaves_ = false;
+    bool has_commit_ = false; // has marked one
     std::optional<uint32_t> without_me_;
     std::string progress_;          // of a job of fixed size, as the store said last; empty: not since it joined
     std::vector<uint32_t> missing_; // the same

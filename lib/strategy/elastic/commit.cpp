@@ -100,6 +100,7 @@ void Elastic::mark(const Call &call, const std::optional<Failure> &failed, uint6
         throw;
     }
     commits_.back().marked = true;
+    job_.elastic.membership()->note_commit();
 }
 
 /// The last commit stays until all have marked this one. If a worker is lost halfway, both are there.

@@ -605,7 +605,7 @@ FUNCTIONS = {
     "mdist_store_create_elastic": (c_int32, [c_char_p, c_void_p, c_char_p, c_char_p, c_void_pp, c_void_pp]),
     "mdist_store_worker_ended": (c_int32, [c_void_p, c_uint64, c_void_pp]),
     "mdist_store_left_behind": (c_int32, [c_void_p, POINTER(c_uint64), POINTER(c_int32), c_void_pp]),
-    "mdist_store_ended": (c_int32, [c_void_p, POINTER(c_int32), c_void_pp]),
+    "mdist_store_ended": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_int32), c_void_pp]),
     "mdist_store_dismiss": (c_int32, [c_void_p, c_uint64, c_void_pp]),
     "mdist_store_address": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_store_restart": (c_int32, [c_void_p, c_uint32, c_uint32, c_void_pp]),
