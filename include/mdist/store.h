@@ -113,8 +113,8 @@ MDIST_API mdist_status_t mdist_store_left_behind(mdist_store_t *store, uint64_t 
  *
  * Errors: why the job has failed for good, as its workers get it from mdist_regroup.
  * @param ended      gets 1 if all workers of the newest generation have ended, else 0
- * @param committed  gets 1 if a worker has told the store that it has made a commit, else 0; also if this function
- *                   fails. Without one, nothing is lost if the job begins again. May be NULL
+ * @param committed  gets 1 if a worker has told the store that it has made a commit, else 0. Without a commit, nothing
+ *                   is lost if the job begins again. It is set if the job has failed, too. May be NULL
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.3
  */
 MDIST_API mdist_status_t mdist_store_ended(const mdist_store_t *store, int32_t *ended, int32_t *committed,

@@ -183,6 +183,12 @@ class Elastic(unittest.TestCase):
         self.assertNotEqual(code, 0, errors)
         self.assertEqual(results, [])
 
+    def test_a_job_whose_workers_all_die_after_a_commit_does_not_begin_again(self):
+        code, results, errors = Launched("1:2", TEST_DIE="step 50 99").end()
+        self.assertNotEqual(code, 0, errors)
+        self.assertEqual(results, [])
+        self.assertNotIn("begins again", errors)
+
     def test_a_running_job_gets_fewer_workers_and_more(self):
         name = f"resized-{os.getpid()}"
 

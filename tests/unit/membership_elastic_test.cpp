@@ -253,6 +253,27 @@ void members_that_are_to_leave_do_so_one_with_each_round(void **) {
     assert_false(hears_of_leaver(a));
 }
 
+/// Its launcher has changed its mind while the worker was still starting.
+void who_is_dismissed_before_it_joins_is_refused_then(void **) {
+    Working scene(1, 3);
+    scene.store.dismiss(7);
+    Visitor late = scene.join(7);
+    assert_string_equal(Scene::refusal(late).reason().c_str(), "dismissed");
+    Scene first(2, 3);
+    first.store.dismiss(7);
+    Visitor needed = first.join(7), other = first.join(8);
+    assert_int_equal(needed.last(), FrameKind::kWelcome); // the job cannot begin without it
+    assert_int_equal(other.last(), FrameKind::kWelcome);
+}
+
+void a_store_hears_of_commits_in_passing(void **) {
+    Working scene(1, 2);
+    scene.say(scene.a, FrameKind::kHeartbeat, PayloadWriter().number(uint8_t{0}).take());
+    assert_false(scene.store.knows_of_commit());
+    scene.say(scene.a, FrameKind::kHeartbeat, PayloadWriter().number(uint8_t{1}).take());
+    assert_true(scene.store.knows_of_commit());
+}
+
 void nobody_leaves_a_job_that_would_not_begin_then(void **) {
     Scene scene(2, 3);
     Visitor a = scene.join(1), b = scene.join(2);
@@ -664,6 +685,8 @@ SUBJECT(membership_elastic) {
         cmocka_unit_test(a_generation_starts_when_all_are_there_and_connected),
         cmocka_unit_test(a_report_about_a_generation_that_was_replaced_does_not_count),
         cmocka_unit_test(members_that_are_to_leave_do_so_one_with_each_round),
+        cmocka_unit_test(who_is_dismissed_before_it_joins_is_refused_then),
+        cmocka_unit_test(a_store_hears_of_commits_in_passing),
         cmocka_unit_test(nobody_leaves_a_job_that_would_not_begin_then),
         cmocka_unit_test(who_is_to_leave_stays_while_only_it_has_a_part),
         cmocka_unit_test(a_round_waits_for_a_member_that_is_heard_until_it_is_silent),

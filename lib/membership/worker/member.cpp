@@ -357,7 +357,8 @@ void Member::go() {
             sockets = std::make_unique<DataSockets>(world_, options_, *peers);
         }
     } catch (const std::bad_alloc &) {
-        mesh_.reset(); // it has given its connections away
+        mesh_.reset();                           // it has given its connections away
+        if (peers) peers->fail(out_of_memory()); // tells the others at once
         return end(out_of_memory());
     }
     generation_ = next_;

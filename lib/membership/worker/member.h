@@ -69,7 +69,14 @@ class Member final : public Machine {
     /// Leaves the job. The state is ENDED from then on.
     void leave();
 
-    // ---- In an elastic job, as the store said last:
+    // ---- Only in an elastic job
+
+    /// This worker has marked a commit. The store hears it.
+    void note_commit();
+    /// Takes the question back. The worker stays connected with the store, as a newcomer that is not ready.
+    void withdraw();
+
+    // As the store said last:
 
     /// How many workers wait to enter.
     uint32_t newcomers() const { return newcomers_; }
@@ -79,10 +86,6 @@ class Member final : public Machine {
     std::optional<uint32_t> without_me() const { return without_me_; }
     /// Whether the first generation was formed without this worker, which has asked for it and is a newcomer now.
     bool passed_over() const { return asking_ && !mesh_ && generation_.number == 0 && without_me_.value_or(0) != 0; }
-    /// This worker has marked a commit.
-    void note_commit();
-    /// Takes the question back. The worker stays connected with the store, as a newcomer that is not ready.
-    void withdraw();
 
   private:
     bool is_elastic() const { return options_.elastic_id != 0; }

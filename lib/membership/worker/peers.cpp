@@ -41,7 +41,8 @@ Peers::Peers(World &world, const MembershipOptions &options, Formed formed)
     for (const auto &[rank, neighbor] : neighbors_)
         if (neighbor.peer.connection == 0) end_of_connection(rank, 0);
     if (options_.rank != 0) return;
-    if (!connects_all(options_.size)) send_to(children_of(0, 0, options_.size), FrameKind::kRoster, roster_.table());
+    if (!connects_all(options_.size) && options_.elastic_id == 0) // in an elastic job the store has told all
+        send_to(children_of(0, 0, options_.size), FrameKind::kRoster, roster_.table());
     world_.random(key_.emplace().data(), sizeof(Digest));
     send_to_neighbors(FrameKind::kKey, PayloadWriter().bytes(*key_).take());
 }

@@ -25,9 +25,9 @@
 // Announcements. A worker that waits for others says how many operations it has entered, so that all can name those
 // that are behind. In a large session worker 0 gathers what is announced, and tells all with its next heartbeat.
 //
-// The roster. In a large session, worker 0 knows where all listen. It tells the others at once. Before a worker has
-// heard it, it knows only its neighbors' addresses. It never hears it if the one that was to pass it on has left
-// before.
+// The roster. In a large session of a job of fixed size, only worker 0 knows at first where all listen. It tells the
+// others at once. Before a worker has heard it, it knows only its neighbors' addresses. It never hears it if the one
+// that was to pass it on has left before.
 //
 // Exchanges. Each worker's blob goes to worker 0, which sends all of them to all. So worker 0 knows who is missing. It
 // tells all when it begins, so that nobody takes it for the one that is late.

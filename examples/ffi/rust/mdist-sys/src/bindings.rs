@@ -6395,8 +6395,8 @@ extern "C" {
     #[doc = ""]
     #[doc = " Errors: why the job has failed for good, as its workers get it from mdist_regroup."]
     #[doc = " @param ended      gets 1 if all workers of the newest generation have ended, else 0"]
-    #[doc = " @param committed  gets 1 if a worker has told the store that it has made a commit, else 0; also if this function"]
-    #[doc = "                   fails. Without one, nothing is lost if the job begins again. May be NULL"]
+    #[doc = " @param committed  gets 1 if a worker has told the store that it has made a commit, else 0. Without a commit, nothing"]
+    #[doc = "                   is lost if the job begins again. It is set if the job has failed, too. May be NULL"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.3"]
     pub fn mdist_store_ended(
         store: *const mdist_store_t,
