@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "mdist.hpp"
+#include <mdist/mdist.hpp>
 
 extern "C" {
 #include "../fashion_mnist/digest.h"

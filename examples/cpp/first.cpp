@@ -3,7 +3,7 @@
 #include <array>
 #include <iostream>
 
-#include "mdist.hpp"
+#include <mdist/mdist.hpp>
 
 int main() try {
     mdist::Strategy strategy(mdist::Config().load_environment().set("devices", "cpu*2"));

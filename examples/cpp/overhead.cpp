@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "mdist.hpp"
+#include <mdist/mdist.hpp>
 
 namespace {
 

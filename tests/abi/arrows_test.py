@@ -99,10 +99,10 @@ def check(path):
         if name.startswith("lib/"):
             problem = check_lib(path, name, quoted, header)
         elif quoted and name.startswith(("src/", "examples/")):
-            if header == "_cgo_export.h" and name.startswith("examples/ffi/go/"):
+            if header == "_cgo_export.h" and name.startswith("src/go/"):
                 continue  # cgo generates it
             near = path.parent / header
-            top = ROOT / name.split("/")[0]
+            top = ROOT / ("src/tool" if name.startswith("src/tool/") else name.split("/")[0])
             if not (near.is_file() and near.resolve().is_relative_to(top)) and not (top / header).is_file():
                 problem = f'"{header}" is not a file of {top.name}/. From the library, include only <mdist/...>'
         if not problem and not quoted:

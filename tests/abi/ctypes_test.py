@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the library from Python's ctypes, through the binding of examples/ffi/python. The generated files are up to
+"""Tests the library from Python's ctypes, through the binding of src/python. The generated files are up to
 date, structs have the layout of C, errors come back, and a step runs a Python function. The example has more tests."""
 import array
 import ctypes
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-BINDING = pathlib.Path(__file__).resolve().parents[2] / "examples" / "ffi" / "python"
+BINDING = pathlib.Path(__file__).resolve().parents[2] / "src" / "python"
 os.environ["MDIST_LIBRARY"] = sys.argv.pop(1)
 sys.path.insert(0, str(BINDING))
 sys.dont_write_bytecode = True

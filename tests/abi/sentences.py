@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects every sentence that the library and the tool can print, from the string literals of lib/ and src/.
+"""Collects every sentence that the library and the tool can print, from the string literals of lib/ and src/tool/.
 
     python3 tests/abi/sentences.py           prints the collection
     python3 tests/abi/sentences.py --write   writes it to tests/abi/sentences.txt, which a test compares
@@ -37,7 +37,7 @@ HEADER = f"""\
 """
 
 OMITTED = {
-    ("src/launch/remote.cpp", "kScript"): "a script that a shell on another host runs",
+    ("src/tool/launch/remote.cpp", "kScript"): "a script that a shell on another host runs",
     ("lib/comm/shm/segment.cpp", "kSegmentMagic"): "the first bytes of shared memory",
 }
 UNREAD = {"keyed_digest", "direction_key", "handshake_key", "ask"}  # their texts go into digests or to other programs
@@ -315,7 +315,7 @@ def collect(sources):
 
 
 def read_sources():
-    paths = [path for folder in ("lib", "src") for path in (ROOT / folder).rglob("*")]
+    paths = [path for folder in ("lib", "src/tool") for path in (ROOT / folder).rglob("*")]
     paths = sorted(path.relative_to(ROOT).as_posix() for path in paths if path.suffix in (".h", ".cpp", ".cu", ".cuh"))
     return {path: (ROOT / path).read_text() for path in paths}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles as Julia's collector destroys them: by another thread, in every order, while others work and whether or not
-// somebody is in the middle of a step. See examples/ffi/julia/src/handle.jl.
+// somebody is in the middle of a step. See src/julia/src/handle.jl.
 #include "julia_run.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the Julia module does, done in C: the same calls in the same order, on threads that change. No callbacks; runs
-// in brackets; collectives started and tested; merges on threads of their own. See examples/ffi/julia/src.
+// in brackets; collectives started and tested; merges on threads of their own. See src/julia/src.
 #include "julia_run.h"
 
 #include <stdatomic.h>

@@ -11,7 +11,7 @@ from header_model import parameter, read, spelled  # noqa: E402
 from julia_source import Source  # noqa: E402
 from public_headers import ROOT, finish  # noqa: E402
 
-FOLDER = ROOT / "examples" / "ffi" / "julia"
+FOLDER = ROOT / "src" / "julia"
 SCALARS = {
     "int32_t": {"Int32", "Cint"},
     "uint32_t": {"UInt32", "Cuint"},

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads out of Julia's source what it says of C: calls, structs, enums, constants. No Julia is needed.
 
-It knows the forms that examples/ffi/julia uses. A form that it does not know is a problem, never passed over.
+It knows the forms that src/julia uses. A form that it does not know is a problem, never passed over.
 """
 import re
 from dataclasses import dataclass

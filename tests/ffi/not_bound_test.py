@@ -11,12 +11,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "abi"))
 from header_model import read  # noqa: E402
 from public_headers import ROOT, finish  # noqa: E402
 
-# (folder of the binding, its sources, those that are generated and name everything)
+# (folder of the binding, its sources, those that are generated and name everything, where its README is)
 BINDINGS = [
-    ("examples/ffi/python", ["mdist/*.py"], ["mdist/_abi.py"]),
-    ("examples/ffi/go", ["mdist/*.go", "mdist/*.c"], []),
-    ("examples/ffi/rust", ["mdist/src/*.rs"], []),
-    ("examples/cpp", ["mdist/*.hpp"], []),
+    ("src/python", ["mdist/*.py"], ["mdist/_abi.py"], "src/python/README.md"),
+    ("src/go", ["mdist/*.go", "mdist/*.c"], [], "src/go/README.md"),
+    ("src/rust", ["mdist/src/*.rs"], [], "src/rust/README.md"),
+    ("include", ["mdist/*.hpp"], [], "docs/cpp.md"),
 ]
 model = read()
 header_of = {name: pathlib.Path(one.where.partition(":")[0]).name for name, one in model.functions.items()}
@@ -44,15 +44,15 @@ def listed(readme):
 
 
 def problems(binding):
-    folder, sources, generated = binding
+    folder, sources, generated, readme = binding
     bound = called(ROOT / folder, sources, generated)
-    names, headers = listed((ROOT / folder / "README.md").read_text())
+    names, headers = listed((ROOT / readme).read_text())
     missing = set(model.functions) - bound
     covered = names | {name for name in missing if header_of[name] in headers}
-    yield from (f"{folder}/README.md: {name} ({header_of[name]}) is not bound, and not named as such"
+    yield from (f"{readme}: {name} ({header_of[name]}) is not bound, and not named as such"
                 for name in sorted(missing - covered))
-    yield from (f"{folder}/README.md: {name} is named as not bound, and is" for name in sorted(names & bound))
-    yield from (f"{folder}/README.md: {header} is named as not bound, and all of it is" for header in sorted(headers)
+    yield from (f"{readme}: {name} is named as not bound, and is" for name in sorted(names & bound))
+    yield from (f"{readme}: {header} is named as not bound, and all of it is" for header in sorted(headers)
                 if not any(header_of[name] == header for name in missing))
 
 

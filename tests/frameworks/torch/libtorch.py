@@ -20,7 +20,7 @@ def build(folder):
     subprocess.run(["cc", "-O2", "-c", ROOT / "examples/fashion_mnist/mnist.c", "-o", reader], check=True)
     subprocess.run(
         ["c++", "-std=c++20", "-O1", "-Wall", "-Werror", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}",
-         f"-I{ROOT / 'include'}", f"-I{ROOT / 'examples/cpp'}", f"-I{ROOT / 'examples/fashion_mnist'}",
+         f"-I{ROOT / 'include'}", f"-I{ROOT / 'examples/fashion_mnist'}",
          "-isystem", torch_folder / "include", "-isystem", torch_folder / "include/torch/csrc/api/include",
          HERE / "fashion.cpp", reader, "-o", program, f"-L{torch_folder / 'lib'}", "-ltorch", "-ltorch_cpu", "-lc10",
          f"-L{library}", "-lmdist", "-lz", f"-Wl,-rpath,{torch_folder / 'lib'}"], check=True)
