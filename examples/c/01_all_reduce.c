@@ -41,7 +41,7 @@ int main(void) {
     if (status == MDIST_OK) status = mdist_config_load_environment(config, &error); // from a launcher, if there is one
     if (status == MDIST_OK) status = mdist_config_set(config, "devices", "cpu*4", &error);
     if (status == MDIST_OK) status = mdist_strategy_create(config, &strategy, &error);
-    if (status == MDIST_OK) status = mdist_run(strategy, step, results, NULL, 0, NULL, 0, NULL, &error);
+    if (status == MDIST_OK) status = mdist_run(strategy, step, results, NULL, &error);
     if (status == MDIST_OK)
         for (int i = 0; i < REPLICAS; ++i) printf("replica %u: %g\n", results[i].id, (double)results[i].sum);
     else

@@ -31,8 +31,7 @@ static mdist_status_t estimate_mean(mdist_strategy_t *strategy, mdist_error_t **
     mdist_tensor_t tensor;
     mdist_status_t status = mdist_tensor_describe(NULL, MDIST_FLOAT32, NULL, 0, &tensor, error); // no data: zero
     if (status == MDIST_OK) status = mdist_variable_create(strategy, "estimate", &tensor, &estimate, &options, error);
-    for (int i = 0; i < 20 && status == MDIST_OK; ++i)
-        status = mdist_run(strategy, step, estimate, NULL, 0, NULL, 0, NULL, error);
+    for (int i = 0; i < 20 && status == MDIST_OK; ++i) status = mdist_run(strategy, step, estimate, NULL, error);
     if (status == MDIST_OK) status = mdist_variable_read(estimate, &value, NULL, error);
     if (status == MDIST_OK) status = mdist_value_tensor(value, 0, &tensor, error);
     if (status == MDIST_OK) printf("estimate: %.3f\n", (double)*(const float *)tensor.data);

@@ -42,7 +42,7 @@ static mdist_dataset_t *input(mdist_strategy_t *strategy, float *numbers) {
 static uint64_t rows_of(mdist_strategy_t *strategy, mdist_iterator_t *iterator) {
     const size_t replicas = mdist_strategy_replica_count(strategy);
     uint64_t *const rows = calloc(replicas, sizeof *rows), all = 0;
-    must(rows ? mdist_iterator_rows(iterator, rows, replicas, &problem) : MDIST_ERR_OUT_OF_MEMORY);
+    must(rows ? mdist_iterator_row_counts(iterator, rows, replicas, &problem) : MDIST_ERR_OUT_OF_MEMORY);
     for (size_t i = 0; i < replicas; ++i) all += rows[i];
     free(rows);
     return all;
@@ -52,8 +52,11 @@ static uint64_t rows_of(mdist_strategy_t *strategy, mdist_iterator_t *iterator) 
 static float mean_of_squares(mdist_strategy_t *strategy, mdist_value_t *batch) {
     mdist_value_t *squares = NULL, *mean = NULL;
     mdist_tensor_t tensor;
-    must(mdist_run(strategy, square, NULL, &batch, 1, &squares, 1, NULL, &problem));
-    must(mdist_strategy_reduce(strategy, MDIST_MEAN, squares, (const int32_t[]){0}, 1, &mean, NULL, &problem));
+    must(mdist_run(strategy, square, NULL,
+                   &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &batch, .argument_count = 1,
+                                     .results = &squares, .result_count = 1},
+                   &problem));
+    must(mdist_strategy_reduce_axes(strategy, MDIST_MEAN, squares, (const int32_t[]){0}, 1, &mean, NULL, &problem));
     must(mdist_value_tensor(mean, 0, &tensor, &problem));
     const float result = *(const float *)tensor.data;
     mdist_value_destroy(squares);

@@ -30,7 +30,7 @@ static int32_t decide(mdist_strategy_t *strategy, mdist_value_t *const *argument
     Training *const self = user_data;
     mdist_value_t *mean = NULL;
     mdist_tensor_t tensor;
-    mdist_status_t status = mdist_strategy_reduce(strategy, MDIST_MEAN, arguments[0], NULL, 0, &mean, NULL, NULL);
+    mdist_status_t status = mdist_strategy_reduce(strategy, MDIST_MEAN, arguments[0], &mean, NULL, NULL);
     if (status == MDIST_OK) status = mdist_value_tensor(mean, 0, &tensor, NULL);
     if (status == MDIST_OK) {
         const float loss = *(const float *)tensor.data;
@@ -60,8 +60,8 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
 int main(void) {
     Training training = {.best_loss = 100, .rate = 1};
     mdist_strategy_t *strategy = strategy_on("cpu*2");
-    must(mdist_run(strategy, step, &training, NULL, 0, NULL, 0, NULL, &problem));
-    const uint32_t first = REPLICAS * mdist_strategy_worker(strategy);
+    must(mdist_run(strategy, step, &training, NULL, &problem));
+    const uint32_t first = REPLICAS * mdist_strategy_rank(strategy);
     for (uint32_t i = 0; i < REPLICAS; ++i) printf("replica %u: rate %g\n", first + i, (double)training.rates[i]);
     mdist_strategy_destroy(strategy);
     return 0;

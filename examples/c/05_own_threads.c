@@ -56,7 +56,7 @@ int main(void) {
     Worker workers[REPLICAS];
     mdist_value_t *gathered = NULL;
 
-    must(mdist_run_begin(strategy, NULL, 0, 1, NULL, &problem));
+    must(mdist_run_begin(strategy, &(mdist_run_io_t){sizeof(mdist_run_io_t), .result_count = 1}, &problem));
     for (uint32_t i = 0; i < REPLICAS; ++i) {
         workers[i] = (Worker){.strategy = strategy, .local_replica = i};
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
@@ -71,7 +71,7 @@ int main(void) {
         mdist_tensor_t tensor;
         must(mdist_value_tensor(gathered, i, &tensor, &problem));
         const uint32_t *const all = tensor.data;
-        printf("replica %zu:", REPLICAS * mdist_strategy_worker(strategy) + i);
+        printf("replica %zu:", REPLICAS * mdist_strategy_rank(strategy) + i);
         for (uint64_t of = 0; of < tensor.shape[0]; ++of) printf(" %u", all[of]);
         printf("\n");
     }

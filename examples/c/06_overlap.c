@@ -42,14 +42,20 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
         // The layer's memory belongs to the operation until it is done.
         const mdist_buffer_t buffer = {.data = mine, .elements = WEIGHTS, .dtype = MDIST_FLOAT32};
         work = NULL;
-        if (mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL) != MDIST_OK) return 1;
+        const mdist_collective_description_t sum = {.struct_size = sizeof sum,
+                                                    .kind = MDIST_COLLECTIVE_ALL_REDUCE,
+                                                    .op = MDIST_SUM,
+                                                    .inputs = &buffer,
+                                                    .outputs = &buffer,
+                                                    .buffer_count = 1};
+        if (mdist_collective_start(replica, &sum, &work, NULL, NULL) != MDIST_OK) return 1;
     }
     return finish(work);
 }
 
 int main(void) {
     mdist_strategy_t *strategy = strategy_on("cpu*2");
-    must(mdist_run(strategy, step, NULL, NULL, 0, NULL, 0, NULL, &problem));
+    must(mdist_run(strategy, step, NULL, NULL, &problem));
     for (int layer = 0; layer < LAYERS; ++layer)
         printf("layer %d: %g to %g\n", layer, (double)gradients[0][layer][0],
                (double)gradients[REPLICAS - 1][layer][WEIGHTS - 1]);

@@ -101,7 +101,10 @@ static DLManagedTensor *hand_out(mdist_value_t *value) {
 int main(void) {
     mdist_strategy_t *strategy = strategy_on("cpu*2");
     mdist_value_t *argument = bring_in(array_create((const float[]){1, 2, 3, 4})), *result = NULL;
-    must(mdist_run(strategy, twice, NULL, &argument, 1, &result, 1, NULL, &problem));
+    must(mdist_run(strategy, twice, NULL,
+                   &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &argument, .argument_count = 1,
+                                     .results = &result, .result_count = 1},
+                   &problem));
     mdist_value_destroy(argument);
     printf("their arrays left: %d\n", arrays);
 

@@ -63,10 +63,10 @@ int main(void) {
     const mdist_gradients_options_t options = {.struct_size = sizeof options, .op = MDIST_MEAN, .clip_norm = 1};
     must(mdist_gradients_create(strategy, like, 2, &self.gradients, &options, &problem));
     for (int i = 0; i < STEPS; ++i) {
-        must(mdist_run(strategy, step, &self, NULL, 0, NULL, 0, NULL, &problem));
+        must(mdist_run(strategy, step, &self, NULL, &problem));
         if (i == 0) printf("first norm: %.3f\n", self.norm);
     }
-    const uint32_t first = REPLICAS * mdist_strategy_worker(strategy);
+    const uint32_t first = REPLICAS * mdist_strategy_rank(strategy);
     for (uint32_t i = 0; i < REPLICAS; ++i)
         printf("replica %u: %.3f x + %.3f\n", first + i, self.line[i][0], self.line[i][1]);
     mdist_gradients_destroy(self.gradients);

@@ -18,7 +18,7 @@ static int32_t train(mdist_replica_t *replica, void *user_data) {
     mdist_variable_t *weight = NULL;
     mdist_tensor_t x, y, copy;
     const uint32_t local = mdist_replica_local_index(replica);
-    if (mdist_variable_find(user_data, "weight", &weight, NULL) != MDIST_OK ||
+    if (mdist_variable_named(user_data, "weight", &weight, NULL) != MDIST_OK ||
         mdist_variable_tensor(weight, local, &copy, NULL) != MDIST_OK ||
         mdist_replica_argument(replica, 0, NULL, &x, NULL) != MDIST_OK ||
         mdist_replica_argument(replica, 1, NULL, &y, NULL) != MDIST_OK)
@@ -74,8 +74,11 @@ static void lead(mdist_strategy_t *strategy) {
     mdist_iterator_t *const iterator = rows_of(strategy);
     mdist_value_t *xy[2], *losses = NULL, *result = NULL;
     for (int step = 0; mdist_iterator_next(iterator, xy, 2, &problem) == MDIST_OK; ++step) {
-        must(mdist_run_named(strategy, "train", xy, 2, &losses, 1, NULL, &problem));
-        must(mdist_strategy_reduce(strategy, MDIST_MEAN, losses, NULL, 0, &result, NULL, &problem));
+        must(mdist_run_named(strategy, "train",
+                             &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = xy, .argument_count = 2,
+                                               .results = &losses, .result_count = 1},
+                             &problem));
+        must(mdist_strategy_reduce(strategy, MDIST_MEAN, losses, &result, NULL, &problem));
         const float loss = number_of(result);
         if (step % 5 == 0) printf("step %d: loss %.3f\n", step, (double)loss);
         mdist_value_destroy(losses);
@@ -99,7 +102,7 @@ int main(void) {
     mdist_config_destroy(config);
 
     must(mdist_step_register(strategy, "train", train, strategy, &problem));
-    if (mdist_strategy_worker(strategy) == 0)
+    if (mdist_strategy_rank(strategy) == 0)
         lead(strategy);
     else
         must(mdist_serve(strategy, NULL, &problem));

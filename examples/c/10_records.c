@@ -64,8 +64,11 @@ static int32_t sum(mdist_replica_t *replica, void *user_data) {
 static float sum_of(mdist_strategy_t *strategy, mdist_value_t *batch) {
     mdist_value_t *sums = NULL, *all = NULL;
     mdist_tensor_t tensor;
-    must(mdist_run(strategy, sum, NULL, &batch, 1, &sums, 1, NULL, &problem));
-    must(mdist_strategy_reduce(strategy, MDIST_SUM, sums, NULL, 0, &all, NULL, &problem));
+    must(mdist_run(strategy, sum, NULL,
+                   &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &batch, .argument_count = 1, .results = &sums,
+                                     .result_count = 1},
+                   &problem));
+    must(mdist_strategy_reduce(strategy, MDIST_SUM, sums, &all, NULL, &problem));
     must(mdist_value_tensor(all, 0, &tensor, &problem));
     const float total = *(const float *)tensor.data;
     mdist_value_destroy(batch);
@@ -84,7 +87,7 @@ int main(int count, char **arguments) {
     mdist_strategy_t *strategy = NULL;
     must(mdist_strategy_create(NULL, &strategy, &problem));
     const uint32_t replicas = mdist_strategy_replica_count(strategy);
-    const int first = mdist_strategy_worker(strategy) == 0;
+    const int first = mdist_strategy_rank(strategy) == 0;
     if (replicas > MOST_REPLICAS) return 1;
     if (first) write_files(paths);
 
@@ -99,7 +102,7 @@ int main(int count, char **arguments) {
     float total = 0;
     must(mdist_iterator_create(dataset, &iterator, &problem));
     while ((status = mdist_iterator_next(iterator, &batch, 1, &problem)) == MDIST_OK) { // ends on all workers at once
-        must(mdist_iterator_rows(iterator, rows, replicas, &problem));
+        must(mdist_iterator_row_counts(iterator, rows, replicas, &problem));
         for (uint32_t i = 0; i < replicas; ++i) seen += rows[i];
         total += sum_of(strategy, batch);
     }

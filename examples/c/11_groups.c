@@ -79,10 +79,9 @@ int main(void) {
     if (status == MDIST_OK) status = mdist_config_set(config, "devices", "cpu*4", &error);
     if (status == MDIST_OK) status = mdist_strategy_create(config, &strategy, &error);
     if (status == MDIST_OK) status = make_groups(strategy, &model, &error);
-    for (int i = 0; i < STEPS && status == MDIST_OK; ++i)
-        status = mdist_run(strategy, step, &model, NULL, 0, NULL, 0, NULL, &error);
+    for (int i = 0; i < STEPS && status == MDIST_OK; ++i) status = mdist_run(strategy, step, &model, NULL, &error);
     for (uint32_t r = 0; r < REPLICAS && status == MDIST_OK; ++r)
-        printf("replica %u: weights %.3f %.3f\n", REPLICAS * mdist_strategy_worker(strategy) + r,
+        printf("replica %u: weights %.3f %.3f\n", REPLICAS * mdist_strategy_rank(strategy) + r,
                (double)model.weights[r][0], (double)model.weights[r][1]);
     if (status != MDIST_OK) fprintf(stderr, "%s: %s\n", mdist_status_name(status), mdist_error_message(error));
 

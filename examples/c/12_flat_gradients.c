@@ -85,7 +85,7 @@ int main(void) {
     }
     const mdist_gradients_options_t options = {.struct_size = sizeof options, .op = MDIST_MEAN};
     must(mdist_gradients_create_lent(strategy, flat, 1, &self.gradients, &options, &problem));
-    for (int i = 0; i < STEPS; ++i) must(mdist_run(strategy, step, &self, NULL, 0, NULL, 0, NULL, &problem));
+    for (int i = 0; i < STEPS; ++i) must(mdist_run(strategy, step, &self, NULL, &problem));
 
     // ---- What it has learnt: the bits of all parameters, and the error over all rows.
     if (mdist_strategy_is_chief(strategy)) {

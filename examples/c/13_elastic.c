@@ -70,7 +70,10 @@ static mdist_iterator_t *rows_of(mdist_strategy_t *strategy) {
 static mdist_status_t go_on(mdist_strategy_t *strategy, mdist_iterator_t *iterator, Training *training) {
     mdist_value_t *rows = NULL;
     mdist_status_t status = mdist_iterator_next(iterator, &rows, 1, &problem);
-    if (status == MDIST_OK) status = mdist_run(strategy, step, training, &rows, 1, NULL, 0, NULL, &problem);
+    if (status == MDIST_OK)
+        status =
+            mdist_run(strategy, step, training,
+                      &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &rows, .argument_count = 1}, &problem);
     mdist_value_destroy(rows);
     if (status != MDIST_OK || ++training->at % EVERY != 0) return status;
     return mdist_commit(strategy, training->at, NULL, &problem);
@@ -102,7 +105,7 @@ int main(int argc, char **argv) {
             must(mdist_regroup(strategy, &change, NULL, &problem));
             training.at = change.step;
         }
-        training.dies = training.at == deadly && change.generation == 1 && mdist_strategy_worker(strategy) == 1;
+        training.dies = training.at == deadly && change.generation == 1 && mdist_strategy_rank(strategy) == 1;
         regroups = training.at < STEPS && go_on(strategy, iterator, &training) != MDIST_OK; // all steps may be done
         if (!regroups && training.at % EVERY == 0) // do newcomers wait? After the last step, all meet here
             regroups = mdist_membership_changed(strategy, &regroups, NULL, &problem) != MDIST_OK || regroups;

@@ -61,7 +61,7 @@ static int32_t nothing(mdist_replica_t *replica, void *user_data) {
 }
 
 static void run_by_callback(Bench *self) {
-    must(mdist_run(self->strategy, nothing, NULL, NULL, 0, NULL, 0, NULL, &problem));
+    must(mdist_run(self->strategy, nothing, NULL, NULL, &problem));
 }
 
 static void enter_and_exit(const Bench *self, uint32_t local_replica) {
@@ -83,7 +83,7 @@ static void *work(void *argument) {
 }
 
 static void run_entered(Bench *self) {
-    must(mdist_run_begin(self->strategy, NULL, 0, 0, NULL, &problem));
+    must(mdist_run_begin(self->strategy, NULL, &problem));
     barrier_wait(&self->start);
     enter_and_exit(self, 0);
     barrier_wait(&self->finish);

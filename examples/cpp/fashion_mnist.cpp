@@ -159,8 +159,8 @@ mdist::Dataset input(mdist::Strategy &strategy, const Images &set, uint64_t batc
     auto rows = mdist::Dataset::from_tensors({{pixels, {set.count, MNIST_PIXELS}}, labels});
     if (shuffle_seed != 0) rows = rows.shuffle(set.count, shuffle_seed);
     return rows.batch(batch)
-        .map(normalise,
-             {mdist::Tensor::of<float>({MDIST_ROWS, MNIST_PIXELS}), mdist::Tensor::of<uint8_t>({MDIST_ROWS})})
+        .map(normalise, {mdist::Tensor::of<float>({MDIST_UNKNOWN_LENGTH, MNIST_PIXELS}),
+                         mdist::Tensor::of<uint8_t>({MDIST_UNKNOWN_LENGTH})})
         .prefetch(2)
         .distribute(strategy);
 }
@@ -169,7 +169,6 @@ mdist::Dataset input(mdist::Strategy &strategy, const Images &set, uint64_t batc
 // two replicas.
 mdist::Config configure(const Options &options) {
     mdist::Config config;
-    config.load_environment();
     if (options.config) config.load(options.config);
     if (options.replicas != 0 || config.get("devices") == "auto")
         config.set("devices", "cpu*" + std::to_string(options.replicas != 0 ? options.replicas : 2));

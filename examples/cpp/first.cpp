@@ -6,7 +6,7 @@
 #include <mdist/mdist.hpp>
 
 int main() try {
-    mdist::Strategy strategy(mdist::Config().load_environment().set("devices", "cpu*2"));
+    mdist::Strategy strategy(mdist::Config().set("devices", "cpu*2"));
     mdist::Variable estimate(strategy, "estimate", 0.0f, MDIST_AGGREGATION_MEAN);
     const std::array<float, 2> measured{2, 4};
 

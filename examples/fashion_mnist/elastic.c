@@ -93,8 +93,7 @@ static mdist_status_t create_state(Elastic *self, mdist_error_t **error) {
     const mdist_variable_options_t options = {
         .struct_size = sizeof options, .synchronization = MDIST_SYNC_ON_READ, .aggregation = MDIST_AGGREGATION_SUM};
     mdist_status_t status = MDIST_OK;
-    if (!self->plan->mirrored)
-        status = mdist_variable_create(strategy, "seen", &like, &self->seen, &options, error);
+    if (!self->plan->mirrored) status = mdist_variable_create(strategy, "seen", &like, &self->seen, &options, error);
     if (status == MDIST_OK && !self->plan->mirrored)
         status =
             mdist_blob_create(strategy, "random", sizeof *self->random, save, restore, self, NULL, &self->blob, error);
@@ -186,7 +185,7 @@ static mdist_status_t finish(Elastic *self, mdist_error_t **error) {
 
 static void tell_of(Elastic *self, const mdist_change_t *change) {
     printf("generation %" PRIu32 ": worker %" PRIu32 " of %" PRIu32 ", from step %" PRIu64 "\n", change->generation,
-           change->worker, change->worker_count, change->step);
+           change->rank, change->worker_count, change->step);
     fflush(stdout);
     self->has_begun = 1;
 }
@@ -205,9 +204,8 @@ static mdist_status_t regroup(Elastic *self, mdist_error_t **error) {
 static mdist_status_t train(Elastic *self, mdist_error_t **error) {
     mdist_strategy_t *const strategy = self->plan->strategy;
     int32_t changed = mdist_strategy_is_joining(strategy);
-    const mdist_change_t first = {.generation = 1,
-                                  .worker = mdist_strategy_worker(strategy),
-                                  .worker_count = mdist_strategy_worker_count(strategy)};
+    const mdist_change_t first = {
+        .generation = 1, .rank = mdist_strategy_rank(strategy), .worker_count = mdist_strategy_worker_count(strategy)};
     for (;;) {
         mdist_status_t status = changed ? regroup(self, error) : MDIST_OK;
         if (status != MDIST_OK) return self->has_result ? MDIST_OK : status; // the others may have left with the result

@@ -29,8 +29,8 @@ static mdist_status_t from_set(const MnistSet *set, mdist_dataset_t **out, mdist
 static mdist_status_t deal_out(mdist_strategy_t *strategy, mdist_dataset_t *rows, uint64_t count, uint64_t batch,
                                uint64_t shuffle_seed, mdist_map_fn map, mdist_dataset_t **out, mdist_error_t **error) {
     const mdist_tensor_t normalised[] = {
-        {.dtype = MDIST_FLOAT32, .rank = 2, .shape = {MDIST_ROWS, MNIST_PIXELS}},
-        {.dtype = MDIST_UINT8, .rank = 1, .shape = {MDIST_ROWS}},
+        {.dtype = MDIST_FLOAT32, .rank = 2, .shape = {MDIST_UNKNOWN_LENGTH, MNIST_PIXELS}},
+        {.dtype = MDIST_UINT8, .rank = 1, .shape = {MDIST_UNKNOWN_LENGTH}},
     };
     // Every worker reads all rows and takes its own (policy DATA). So batches from memory and from files are the same.
     const mdist_input_options_t options = {.struct_size = sizeof options, .policy = MDIST_SHARD_DATA};

@@ -84,7 +84,9 @@ static int32_t evaluate_step(mdist_replica_t *replica, void *user_data) {
 
 static mdist_status_t run(Trainer *self, mdist_step_fn step, mdist_value_t *const batch[2], double totals[MODEL_TOTALS],
                           mdist_error_t **error) {
-    const mdist_status_t status = mdist_run(self->strategy, step, self, batch, 2, NULL, 0, NULL, error);
+    const mdist_status_t status =
+        mdist_run(self->strategy, step, self,
+                  &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = batch, .argument_count = 2}, error);
     if (status == MDIST_OK && totals) memcpy(totals, self->replicas[0].totals, sizeof self->replicas[0].totals);
     return status;
 }
@@ -253,7 +255,7 @@ static int32_t digest_step(mdist_replica_t *replica, void *user_data) {
 }
 
 mdist_status_t trainer_digest(Trainer *self, uint64_t *digest, int *same, mdist_error_t **error) {
-    const mdist_status_t status = mdist_run(self->strategy, digest_step, self, NULL, 0, NULL, 0, NULL, error);
+    const mdist_status_t status = mdist_run(self->strategy, digest_step, self, NULL, error);
     *digest = self->replicas[0].digest;
     *same = self->replicas[0].same;
     return status;

@@ -23,16 +23,16 @@ function Training(strategy::Strategy)
     weight = Variable(strategy, "weight", zeros(Float32, 2))
     random = fill(UInt64(7), replica_count(strategy))
     Mdist.Blob(strategy, "random", random)
-    rows = distribute(strategy, batch(repeat(Mdist.shuffle(Dataset(0:99), 100; seed = 5), 1000), 8))
+    rows = Mdist.distribute(strategy, Mdist.batch(repeat(Mdist.shuffle(Dataset(0:99), 100; seed = 5), 1000), 8))
     return Training(strategy, weight, random, Mdist.Iterator(rows), 0, last_step)
 end
 
 function step(training::Training, replica::Replica)
     training.at == training.deadly && run(`kill -KILL $(getpid())`)
-    weight = tensor(training.weight, replica)
+    weight = Mdist.tensor(training.weight, replica)
     gradient = zeros(Float32, 2)
     state = training.random[replica_id(replica) + 1]
-    for row in argument(replica, 1)
+    for row in Mdist.argument(replica, 1)
         state = state * 0x5851f42d4c957f2d + 0x14057b7ef767814f
         noise = Float32(state >> 40) / 16777216.0f0 - 0.5f0
         x = Float32(row) / 100
@@ -80,9 +80,9 @@ function train(training::Training, full::Int)
 end
 
 training = Training(Strategy())
-if !isempty(ARGS) && worker(training.strategy) == 1 && !Mdist.is_joining(training.strategy)
+if !isempty(ARGS) && Mdist.rank(training.strategy) == 1 && !Mdist.is_joining(training.strategy)
     training.deadly = parse(Int, ARGS[1])
 end
 train(training, parse(Int, ENV["MDIST_ELASTIC_MAX_WORKERS"]))
-is_chief(training.strategy) && println("weights: ", collect(tensor(training.weight, 0)))
+Mdist.is_chief(training.strategy) && println("weights: ", collect(Mdist.tensor(training.weight, 0)))
 Mdist.membership_changed(training.strategy) # all have read

@@ -30,8 +30,8 @@ function Trainer(strategy::Strategy, max_rows::Int)
     initial = initial_parts(UInt64(1))
     parts = map((name, part) -> Variable(strategy, name, part), PART_NAMES, initial)
     momentum = map((name, part) -> Variable(strategy, "$name/momentum", zero(part)), PART_NAMES, initial)
-    replicas = map(0:(local_replica_count(strategy) - 1)) do i
-        copies(variables) = map(variable -> tensor(variable, i), variables)
+    replicas = map(0:(Mdist.local_replica_count(strategy) - 1)) do i
+        copies(variables) = map(variable -> Mdist.tensor(variable, i), variables)
         gradients = map(size -> Mdist.alloc(Float32, size...), PART_SIZES)
         return TrainerReplica(copies(parts), copies(momentum), gradients, Workspace(max_rows))
     end
@@ -43,7 +43,7 @@ function train!(trainer::Trainer, batch::Vector{Value}, rate::Float32)
     run(trainer.strategy, batch...) do replica
         mine = trainer.replicas[local_index(replica) + 1]
         totals = mine.work.totals
-        gradients!(mine.gradients, mine.work, mine.parts, argument(replica, 1), argument(replica, 2))
+        gradients!(mine.gradients, mine.work, mine.parts, Mdist.argument(replica, 1), Mdist.argument(replica, 2))
         all_reduce!(replica, Mdist.SUM, mine.gradients..., totals)
         update!(mine.parts, mine.momentum, mine.gradients, Float32(1 / totals[3]), rate, DECAY)
     end
@@ -54,7 +54,7 @@ end
 function evaluate(trainer::Trainer, batch::Vector{Value})
     run(trainer.strategy, batch...) do replica
         mine = trainer.replicas[local_index(replica) + 1]
-        evaluate!(mine.work, mine.parts, argument(replica, 1), argument(replica, 2))
+        evaluate!(mine.work, mine.parts, Mdist.argument(replica, 1), Mdist.argument(replica, 2))
         all_reduce!(replica, Mdist.SUM, mine.work.totals)
     end
     return copy(trainer.replicas[1].work.totals)
@@ -65,7 +65,7 @@ end
 function input(strategy::Strategy, set::MnistSet, batch_size::Int; seed::Union{Int,Nothing} = nothing)
     dataset = Dataset(set.images, set.labels)
     seed === nothing || (dataset = Mdist.shuffle(dataset, count_of(set); seed))
-    return distribute(strategy, prefetch(batch(dataset, batch_size), 2))
+    return Mdist.distribute(strategy, Mdist.prefetch(Mdist.batch(dataset, batch_size), 2))
 end
 
 function train!(trainer::Trainer, dataset::Dataset, images::Int, options::Options)

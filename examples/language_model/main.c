@@ -197,7 +197,9 @@ static mdist_status_t train(Job *self) {
         mdist_value_t *batch[2] = {NULL, NULL};
         status = mdist_iterator_next(iterator, batch, 2, &self->error);
         if (status == MDIST_OK)
-            status = mdist_run(self->strategy, train_step, self, batch, 2, NULL, 0, NULL, &self->error);
+            status = mdist_run(self->strategy, train_step, self,
+                               &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = batch, .argument_count = 2},
+                               &self->error);
         mdist_value_destroy(batch[0]);
         mdist_value_destroy(batch[1]);
         if (prints && status == MDIST_OK && (step % 100 == 0 || step + 1 == self->steps))

@@ -169,7 +169,7 @@ def create_input(strategy, images, labels, batch, shuffle_seed=None):
     rows = mdist.Dataset.from_tensors(images, labels)
     if shuffle_seed is not None:
         rows = rows.shuffle(len(images), shuffle_seed)
-    floats = rows.batch(batch).map(normalise, [("float32", (mdist.ROWS, PIXELS)), ("uint8", (mdist.ROWS,))])
+    floats = rows.batch(batch).map(normalise, [("float32", (mdist.UNKNOWN_LENGTH, PIXELS)), ("uint8", (mdist.UNKNOWN_LENGTH,))])
     return strategy.distribute_dataset(floats.prefetch(2))
 
 

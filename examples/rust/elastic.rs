@@ -91,7 +91,7 @@ fn main() -> Done {
         gradients,
         random,
         at: 0,
-        deadly: kill.filter(|_| strategy.worker() == 1 && !strategy.is_joining()),
+        deadly: kill.filter(|_| strategy.rank() == 1 && !strategy.is_joining()),
     };
     let mut regroup = strategy.is_joining();
     while regroup || training.at < STEPS {

@@ -6,7 +6,7 @@ use std::error::Error;
 use mdist::{Array, Config, Dataset, Op, Run, SliceMut, Strategy, VariableOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut config = Config::from_environment()?;
+    let mut config = Config::new()?;
     config.set("devices", "cpu*2")?;
     let strategy = Strategy::new(&config)?;
 

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
-use mdist::{Op, Operator, Run, StepResult, Strategy, Value, VariableOptions};
+use mdist::{Config, Op, Operator, Run, StepResult, Strategy, Value, VariableOptions};
 
 type Done = Result<(), Box<dyn std::error::Error>>;
 
@@ -26,7 +26,7 @@ fn together(strategy: &Strategy) -> Done {
     let ends = Arc::new(AtomicU32::new(0));
     let mut calls = Vec::new();
     for local in 0..2 {
-        let id = 2 * strategy.worker() + local;
+        let id = 2 * strategy.rank() + local;
         let own = strategy.prepare(local);
         let numbers = vec![i64::from(id) + 2, 3 * i64::from(id) + 1];
         let in_middle = match middle.position(id) {
@@ -89,7 +89,7 @@ fn in_graph(strategy: &Strategy) -> Done {
         copy.as_mut_slice::<f32>()?[0] -= arguments[0].as_slice::<f32>()?[0];
         Ok(Vec::new())
     })?;
-    if strategy.worker() != 0 {
+    if strategy.rank() != 0 {
         let error = strategy.serve(Run::new()).unwrap_err();
         println!(
             "worker 1: {}",
@@ -115,7 +115,14 @@ fn in_graph(strategy: &Strategy) -> Done {
 }
 
 fn main() -> Done {
-    let strategy = Strategy::from_environment()?;
+    // A key of the program's own: the config still knows the job, and the devices of the environment.
+    let mut config = Config::new()?;
+    config.set("communication.timeout", "100s")?;
+    assert_eq!(config.get("devices")?, "cpu*2");
+    assert_eq!(Config::empty()?.get("devices")?, "auto");
+    let strategy = Strategy::new(&config)?;
+    assert_eq!(strategy.worker_count(), 2);
+    assert_eq!(strategy.rank().to_string(), std::env::var("MDIST_RANK")?);
     match std::env::args().nth(1).as_deref() {
         Some("in_graph") => in_graph(&strategy),
         _ => together(&strategy),

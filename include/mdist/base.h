@@ -48,7 +48,8 @@
  * Calls
  * - "One at a time per strategy" (or per iterator, or per entered replica) is checked. The second call gives
  *   MDIST_ERR_FAILED_PRECONDITION, reason `busy`. For configs it is not checked.
- * - Counts are elements, sizes are bytes, durations are nanoseconds. Text is UTF-8 and ends in NUL.
+ * - Counts are elements, sizes are bytes, durations are nanoseconds. Text is UTF-8 and ends in NUL;
+ *   names, paths and other text that is not UTF-8 are MDIST_ERR_INVALID_ARGUMENT.
  *
  * Callbacks
  * - A callback returns 0 to go on. Any other value stops the call.
@@ -65,8 +66,8 @@
  *
  * Every function carries five tags, for people and for binding generators:
  *     `@thread`      who may call it: "any"; "one at a time per <handle>" (per strategy: in cross-replica context); or
- *                    "replica": in a step, on the thread that runs it. An entered replica (step.h) may be used on any
- *                    thread, one at a time.
+ *                    "replica": in a step, on the thread that runs it. An entered replica (threads.h) may be used on
+ *                    any thread, one at a time.
  *     `@blocks`      "no", or what it waits for
  *     `@collective`  "no", or who else must make the same call
  *     `@calls-back`  "never", or the thread on which your function runs
@@ -85,12 +86,18 @@
 #endif
 
 #define MDIST_VERSION_MAJOR 0
-#define MDIST_VERSION_MINOR 2
+#define MDIST_VERSION_MINOR 3
 #define MDIST_VERSION_PATCH 0
-#define MDIST_VERSION 200 /* 10000 * major + 100 * minor + patch */
+#define MDIST_VERSION 300 /* 10000 * major + 100 * minor + patch */
 
-/** No limit. For mdist_dataset_repeat, mdist_work_wait, mdist_iterators_settle and others whose comment names it. */
-#define MDIST_FOREVER 0x7fffffffffffffff
+/**
+ * No limit. For mdist_dataset_repeat, mdist_work_wait, mdist_iterators_wait and others whose comment names it.
+ *
+ * No two macros of this kind have the same number (MDIST_LATEST, MDIST_ONE_PER_WORKER ...). As a count of a dataset or
+ * the number of a checkpoint, one that belongs elsewhere is MDIST_ERR_INVALID_ARGUMENT, as are all numbers from
+ * 2^63 - 256 to 2^63 - 1.
+ */
+#define MDIST_FOREVER 0x7fffffffffffff01
 
 /** No replica, or no worker: where an id or a rank is expected. */
 #define MDIST_NONE 0xffffffff

@@ -14,34 +14,34 @@ namespace mdist {
 
 // The memory of the buffers must outlive the call. A call may name a group, as its last argument, and an operator in
 // place of MDIST_SUM. An Operator must outlive the runs of the call.
-class Call : public Handle<mdist_call_t, mdist_call_destroy> {
+class Call : public Handle<mdist_prepared_t, mdist_prepared_destroy> {
   public:
     static Call all_reduce(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, Buffers buffers,
                            CallOptions options = {}) {
-        return make(strategy, local, of(MDIST_CALL_ALL_REDUCE, op, 0), buffers, buffers, options);
+        return make(strategy, local, of(MDIST_COLLECTIVE_ALL_REDUCE, op, 0), buffers, buffers, options);
     }
     static Call all_reduce(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, ConstBuffers inputs,
                            Buffers outputs, CallOptions options = {}) {
-        return make(strategy, local, of(MDIST_CALL_ALL_REDUCE, op, 0), inputs, outputs, options);
+        return make(strategy, local, of(MDIST_COLLECTIVE_ALL_REDUCE, op, 0), inputs, outputs, options);
     }
     static Call broadcast(Strategy &strategy, uint32_t local, uint32_t root, Buffers buffers,
                           CallOptions options = {}) {
-        mdist_call_description_t description = of(MDIST_CALL_BROADCAST, 0, root);
+        mdist_collective_description_t description = of(MDIST_COLLECTIVE_BROADCAST, 0, root);
         description.inputs = buffers.data();
         description.buffer_count = buffers.size();
         return make(strategy, local, description, options);
     }
     static Call all_gather(Strategy &strategy, uint32_t local, ConstBuffers inputs, Buffers outputs,
                            CallOptions options = {}) {
-        return make(strategy, local, of(MDIST_CALL_ALL_GATHER, 0, 0), inputs, outputs, options);
+        return make(strategy, local, of(MDIST_COLLECTIVE_ALL_GATHER, 0, 0), inputs, outputs, options);
     }
     static Call reduce_scatter(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, ConstBuffers inputs,
                                Buffers outputs, CallOptions options = {}) {
-        return make(strategy, local, of(MDIST_CALL_REDUCE_SCATTER, op, 0), inputs, outputs, options);
+        return make(strategy, local, of(MDIST_COLLECTIVE_REDUCE_SCATTER, op, 0), inputs, outputs, options);
     }
     static Call all_to_all(Strategy &strategy, uint32_t local, ConstBuffers inputs, Buffers outputs,
                            CallOptions options = {}) {
-        return make(strategy, local, of(MDIST_CALL_ALL_TO_ALL, 0, 0), inputs, outputs, options);
+        return make(strategy, local, of(MDIST_COLLECTIVE_ALL_TO_ALL, 0, 0), inputs, outputs, options);
     }
     static Call all_to_all_parts(Strategy &strategy, uint32_t local, ConstBuffers inputs,
                                  Span<const uint64_t> input_parts, Buffers outputs, Span<const uint64_t> output_parts,
@@ -50,45 +50,46 @@ class Call : public Handle<mdist_call_t, mdist_call_destroy> {
         if (input_parts.size() != lengths || output_parts.size() != lengths)
             throw std::invalid_argument("there must be " + std::to_string(lengths) +
                                         " lengths of parts, one for each buffer and member");
-        mdist_call_description_t description = of(MDIST_CALL_ALL_TO_ALL_PARTS, 0, 0);
+        mdist_collective_description_t description = of(MDIST_COLLECTIVE_ALL_TO_ALL_PARTS, 0, 0);
         description.input_parts = input_parts.data();
         description.output_parts = output_parts.data();
         return make(strategy, local, description, inputs, outputs, options);
     }
     static Call reduce_to_root(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, uint32_t root, Buffers buffers,
                                CallOptions options = {}) {
-        return make(strategy, local, of(MDIST_CALL_REDUCE_TO_ROOT, op, root), buffers, buffers, options);
+        return make(strategy, local, of(MDIST_COLLECTIVE_REDUCE_TO_ROOT, op, root), buffers, buffers, options);
     }
     static Call reduce_to_root(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, uint32_t root,
                                ConstBuffers inputs, Buffers outputs, CallOptions options = {}) {
-        return make(strategy, local, of(MDIST_CALL_REDUCE_TO_ROOT, op, root), inputs, outputs, options);
+        return make(strategy, local, of(MDIST_COLLECTIVE_REDUCE_TO_ROOT, op, root), inputs, outputs, options);
     }
     static Call gather_to_root(Strategy &strategy, uint32_t local, uint32_t root, ConstBuffers inputs, Buffers outputs,
                                CallOptions options = {}) {
-        return make(strategy, local, of(MDIST_CALL_GATHER_TO_ROOT, 0, root), inputs, outputs, options);
+        return make(strategy, local, of(MDIST_COLLECTIVE_GATHER_TO_ROOT, 0, root), inputs, outputs, options);
     }
     static Call scatter(Strategy &strategy, uint32_t local, uint32_t root, ConstBuffers inputs, Buffers outputs,
                         CallOptions options = {}) {
-        return make(strategy, local, of(MDIST_CALL_SCATTER, 0, root), inputs, outputs, options);
+        return make(strategy, local, of(MDIST_COLLECTIVE_SCATTER, 0, root), inputs, outputs, options);
     }
     static Call barrier(Strategy &strategy, uint32_t local, CallOptions options = {}) {
-        return make(strategy, local, of(MDIST_CALL_BARRIER, 0, 0), options);
+        return make(strategy, local, of(MDIST_COLLECTIVE_BARRIER, 0, 0), options);
     }
 
     // Makes the call, in a step of its local replica.
-    void run(Replica &replica) { detail::call(mdist_call_run, replica.get(), get()); }
+    void run(Replica &replica) { detail::call(mdist_prepared_run, replica.get(), get()); }
 
     // Starts it. The memory must outlive the work, too.
     Work<std::tuple<>> start(Replica &replica) {
-        return {std::tuple<>(),
-                [&](std::tuple<> &, mdist_work_t **out) { detail::call(mdist_call_start, replica.get(), get(), out); }};
+        return {std::tuple<>(), [&](std::tuple<> &, mdist_work_t **out) {
+                    detail::call(mdist_prepared_start, replica.get(), get(), out);
+                }};
     }
 
   private:
     using Handle::Handle;
 
-    static mdist_call_description_t of(mdist_call_kind_t kind, int op, uint32_t root) {
-        mdist_call_description_t description{};
+    static mdist_collective_description_t of(mdist_collective_kind_t kind, int op, uint32_t root) {
+        mdist_collective_description_t description{};
         description.struct_size = sizeof description;
         description.kind = kind;
         description.op = op;
@@ -96,18 +97,18 @@ class Call : public Handle<mdist_call_t, mdist_call_destroy> {
         return description;
     }
     template <typename Inputs>
-    static Call make(Strategy &strategy, uint32_t local, mdist_call_description_t description, const Inputs &inputs,
-                     const Buffers &outputs, const CallOptions &options) {
+    static Call make(Strategy &strategy, uint32_t local, mdist_collective_description_t description,
+                     const Inputs &inputs, const Buffers &outputs, const CallOptions &options) {
         if (inputs.size() != outputs.size()) throw std::invalid_argument("there must be as many outputs as inputs");
         description.inputs = inputs.data();
         description.outputs = outputs.data();
         description.buffer_count = inputs.size();
         return make(strategy, local, description, options);
     }
-    static Call make(Strategy &strategy, uint32_t local, const mdist_call_description_t &description,
+    static Call make(Strategy &strategy, uint32_t local, const mdist_collective_description_t &description,
                      const CallOptions &options) {
-        mdist_call_t *out = nullptr;
-        detail::call(mdist_call_create, strategy.get(), local, &description, &out, options.get());
+        mdist_prepared_t *out = nullptr;
+        detail::call(mdist_prepared_create, strategy.get(), local, &description, &out, options.get());
         return Call(out);
     }
 };

@@ -44,7 +44,7 @@ extern "C" {
 #endif
 
 /** As the number of a checkpoint: the one that was saved last. */
-#define MDIST_LATEST 0x7fffffffffffffff
+#define MDIST_LATEST 0x7fffffffffffff03
 
 /** A flag of mdist_restore_options_t: the file and the checkpoint object need not hold the same names. */
 #define MDIST_RESTORE_PARTIAL 1
@@ -117,6 +117,21 @@ MDIST_API mdist_status_t mdist_checkpoint_text(const mdist_checkpoint_t *checkpo
                                                size_t capacity, size_t *needed, mdist_error_t **error);
 
 /**
+ * Returns the number of texts that were set or restored; 0 for a bad handle.
+ * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.3
+ */
+MDIST_API size_t mdist_checkpoint_text_count(const mdist_checkpoint_t *checkpoint);
+
+/**
+ * Gives the key of text @p index, from 0, in the order of the keys' bytes.
+ *
+ * @p text, @p capacity and @p needed work as in mdist_config_get.
+ * @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.3
+ */
+MDIST_API mdist_status_t mdist_checkpoint_text_key(const mdist_checkpoint_t *checkpoint, size_t index, char *text,
+                                                   size_t capacity, size_t *needed, mdist_error_t **error);
+
+/**
  * Saves checkpoint @p number, which is the latest from then on. It replaces a checkpoint that has the same number.
  *
  * Mirrored variables are saved as the chief's copy 0. Sync-on-read variables are saved as reduced over all replicas.
@@ -128,7 +143,7 @@ MDIST_API mdist_status_t mdist_checkpoint_text(const mdist_checkpoint_t *checkpo
  * - MDIST_ERR_FAILED_PRECONDITION, reasons `unordered` and `closed`: an iterator cannot be saved.
  * - MDIST_ERR_MISMATCH: workers have different numbers, variables or iterators, or iterators at different positions.
  *
- * @param number   less than MDIST_LATEST; for example the number of the step or epoch
+ * @param number   at most 2^63 - 257; for example the number of the step or epoch
  * @param options  timeout_ns must be long enough for the chief to write: the others wait for it
  * @thread one at a time per strategy   @blocks until it is on the disk   @collective all workers   @calls-back never
  * @since 0.1

@@ -49,6 +49,19 @@ class Checkpoint : public Handle<mdist_checkpoint_t, mdist_checkpoint_destroy> {
         });
     }
 
+    // The keys of all texts, in their order.
+    std::vector<std::string> keys() const {
+        std::vector<std::string> keys;
+        for (size_t i = 0, count = mdist_checkpoint_text_count(get()); i < count; ++i) {
+            size_t needed = 0;
+            detail::call(mdist_checkpoint_text_key, get(), i, nullptr, size_t{0}, &needed);
+            std::string &key = keys.emplace_back(needed, '\0');
+            detail::call(mdist_checkpoint_text_key, get(), i, key.data(), key.size(), &needed);
+            key.pop_back(); // the NUL
+        }
+        return keys;
+    }
+
     // Returns when the checkpoint is on disk.
     void save(uint64_t number, CallOptions options = {}) {
         detail::call(mdist_checkpoint_save, get(), number, options.get());
@@ -67,8 +80,8 @@ class Checkpoint : public Handle<mdist_checkpoint_t, mdist_checkpoint_destroy> {
         });
     }
 
-    // Removes all checkpoints from the folder: the training is done, and the next one is to begin anew. All workers call
-    // it.
+    // Removes all checkpoints from the folder: the training is done, and the next one is to begin anew. All workers
+    // call it.
     void clear(CallOptions options = {}) { detail::call(mdist_checkpoint_clear, get(), options.get()); }
 
     // Returns the number of the checkpoint that was saved last in a folder.

@@ -12,9 +12,9 @@
  *     mdist_config_set_cluster(config, cluster, &error);             // for mdist_strategy_create
  *
  * mdist_cluster_from_config() finds the cluster as a strategy would: in the config, in TF_CONFIG, or in the variables
- * of torchrun, Kubeflow, Horovod, Hydra, Open MPI or Slurm. docs/configuration.md says how. A program can also build a
- * cluster itself, ask it questions, and put it into a config with mdist_config_set_cluster(). A strategy needs none of
- * this.
+ * of torchrun, Kubeflow, Horovod, Hydra, Open MPI or Slurm. docs/reference/clusters.md says how. A program can also
+ * build a cluster itself, ask it questions, and put it into a config with mdist_config_set_cluster(). A strategy needs
+ * none of this.
  *
  * - The chief and the workers train together. They are numbered from 0, the chief first.
  * - An evaluator works alone beside them.
@@ -58,7 +58,7 @@ typedef struct mdist_cluster_info {
 typedef struct mdist_task_info {
     uint32_t struct_size;  /* sizeof(mdist_task_info_t) as you were compiled */
     int32_t is_chief;      /* 1: the chief, an evaluator, or the first worker of a cluster without a chief; else 0 */
-    uint32_t worker;       /* its rank among the tasks that train together; MDIST_NONE: a parameter server */
+    uint32_t rank;         /* among the tasks that train together; MDIST_NONE: a parameter server */
     uint32_t worker_count; /* how many train together with it, itself included; 0: a parameter server */
     const char *address;   /* "" if the launcher gives none, or the task is not in the cluster */
     const char *master;    /* `session_master` of TF_CONFIG; else "" in a cluster of one task; else the address, with

@@ -56,7 +56,7 @@ extern "C" {
 
 typedef enum mdist_reduce_op {
     MDIST_SUM                 = 1,
-    MDIST_MEAN                = 2, /* not for integers, except in mdist_strategy_reduce over axes */
+    MDIST_MEAN                = 2, /* not for integers, except in mdist_strategy_reduce_axes */
     MDIST_MIN                 = 3, /* NaN if any element is NaN; -0 is below +0 */
     MDIST_MAX                 = 4,
     MDIST_PROD                = 5,
@@ -80,7 +80,7 @@ MDIST_API mdist_status_t mdist_all_reduce(mdist_replica_t *replica, mdist_reduce
                                           const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
- * Reduces rows (see mdist_value_rows) of all replicas.
+ * Reduces rows (see mdist_value_sparse) of all replicas.
  *
  * - SUM joins the rows of all replicas in replica order. It does not merge rows of the same index.
  * - MEAN does the same and divides the rows by the number of replicas.
@@ -92,10 +92,10 @@ MDIST_API mdist_status_t mdist_all_reduce(mdist_replica_t *replica, mdist_reduce
  * @param out      receives a plain value of rows, which you own, with the same content on every replica
  * @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t op,
-                                               const mdist_tensor_t *indices, const mdist_tensor_t *values,
-                                               mdist_value_t **out, const mdist_call_options_t *options,
-                                               mdist_error_t **error);
+MDIST_API mdist_status_t mdist_all_reduce_sparse(mdist_replica_t *replica, mdist_reduce_op_t op,
+                                                 const mdist_tensor_t *indices, const mdist_tensor_t *values,
+                                                 mdist_value_t **out, const mdist_call_options_t *options,
+                                                 mdist_error_t **error);
 
 /**
  * Copies the buffers of replica @p root over those of all other replicas.
@@ -199,6 +199,40 @@ MDIST_API mdist_status_t mdist_scatter(mdist_replica_t *replica, uint32_t root, 
 MDIST_API mdist_status_t mdist_barrier(mdist_replica_t *replica, const mdist_call_options_t *options,
                                        mdist_error_t **error);
 
+/** The collectives that can be described. Each has the name of its function. */
+typedef enum mdist_collective_kind {
+    MDIST_COLLECTIVE_ALL_REDUCE       = 1,
+    MDIST_COLLECTIVE_BROADCAST        = 2,
+    MDIST_COLLECTIVE_ALL_GATHER       = 3,
+    MDIST_COLLECTIVE_REDUCE_SCATTER   = 4,
+    MDIST_COLLECTIVE_ALL_TO_ALL       = 5,
+    MDIST_COLLECTIVE_ALL_TO_ALL_PARTS = 6,
+    MDIST_COLLECTIVE_REDUCE_TO_ROOT   = 7,
+    MDIST_COLLECTIVE_GATHER_TO_ROOT   = 8,
+    MDIST_COLLECTIVE_SCATTER          = 9,
+    MDIST_COLLECTIVE_BARRIER          = 10,
+    MDIST_COLLECTIVE_PIN_INT32        = -0x7fffffff - 1
+} mdist_collective_kind_t;
+
+/**
+ * A collective as a struct, to start it (<mdist/work.h>) or to prepare it (<mdist/prepared.h>).
+ *
+ * The fields are the arguments of the collective's function. The library copies the arrays, not the memory of the
+ * buffers. A field that the collective does not use must be 0, else the call is MDIST_ERR_INVALID_ARGUMENT. A group
+ * stands in the options, as in all calls.
+ */
+typedef struct mdist_collective_description {
+    uint32_t struct_size;         /* sizeof(mdist_collective_description_t) as you were compiled */
+    int32_t kind;                 /* mdist_collective_kind_t */
+    int32_t op;                   /* mdist_reduce_op_t or an operator, if it reduces */
+    uint32_t root;                /* if it has one */
+    const mdist_buffer_t *inputs; /* of a broadcast: the buffers */
+    const mdist_buffer_t *outputs;
+    size_t buffer_count;
+    const uint64_t *input_parts; /* MDIST_COLLECTIVE_ALL_TO_ALL_PARTS only */
+    const uint64_t *output_parts;
+} mdist_collective_description_t;
+
 /**
  * Reduces all local replicas' buffers in one call, outside of steps.
  *
@@ -206,7 +240,8 @@ MDIST_API mdist_status_t mdist_barrier(mdist_replica_t *replica, const mdist_cal
  *
  * Several workers: a call that this worker refuses returns when the others have come to it. If all refuse it, each gets
  * its own error, and the job goes on. Otherwise the job ends, for the reason of the worker that refused. So it is with
- * mdist_strategy_reduce, mdist_strategy_reduce_to, mdist_strategy_gather, mdist_variable_create and mdist_group_create.
+ * mdist_strategy_reduce, mdist_strategy_reduce_axes, mdist_strategy_reduce_to, mdist_strategy_gather,
+ * mdist_variable_create and mdist_group_create.
  * @param inputs   buffer b of local replica r at [r * buffer_count + b]
  * @param outputs  likewise; may be @p inputs itself
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
@@ -218,35 +253,45 @@ MDIST_API mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, m
                                                    mdist_error_t **error);
 
 /**
- * Reduces a value over replicas to a plain value in host memory (TensorFlow: Strategy.reduce).
+ * Reduces a value over replicas, element by element, to a plain value in host memory (TensorFlow: Strategy.reduce).
  *
- * Without axes it reduces element by element. Shapes must be equal. MEAN divides by the number of replicas.
+ * Shapes must be equal. MEAN divides by the number of replicas.
  *
- * With axes it first reduces each tensor over @p axes. Negative axes count from the end.
+ * Kinds of values
+ * - Per-replica value: the replicas' tensors are reduced.
+ * - Plain and mirrored values: MEAN, MIN, MAX, AND and OR give them back. SUM, PROD and XOR are
+ *   MDIST_ERR_INVALID_ARGUMENT, in every layout and whatever the elements. (TensorFlow allows a SUM of zeros, of one
+ *   replica, and of one replica on each of several workers.)
+ * - Rows (mdist_value_sparse): as in mdist_all_reduce_sparse.
+ * - Structure: the library reduces it leaf by leaf, in one operation. The result has the same paths. All workers must
+ *   have the same paths, too.
+ * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
+ * @calls-back never   @since 0.3
+ */
+MDIST_API mdist_status_t mdist_strategy_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op,
+                                               const mdist_value_t *value, mdist_value_t **out,
+                                               const mdist_call_options_t *options, mdist_error_t **error);
+
+/**
+ * Reduces each tensor over @p axes, and then over replicas, to a plain value in host memory (TensorFlow:
+ * Strategy.reduce with an axis).
+ *
+ * Negative axes count from the end. Without axes it does what mdist_strategy_reduce does.
  * - Replicas may have different lengths along the axes. MEAN divides by the true number of elements, so a last batch
  *   that is not full counts correctly.
  * - Integers are summed in 64 bits. Their MEAN is float64.
  * - Over no elements, MEAN is NaN, SUM, OR and XOR are 0, PROD is 1, and AND has all bits set (true for bool). MIN is
  *   the largest number of the type and MAX the smallest (infinities for floating-point types).
  *
- * Kinds of values
- * - Per-replica value: the replicas' tensors are reduced. If each of several workers has one replica, a plain value
- *   counts as per-replica, but not in an elastic job.
- * - Plain value: MEAN, MIN, MAX, AND and OR give it back, reduced over axes if there are any. SUM and XOR give it back
- *   if all its elements are 0. With one replica every operation gives it back. Else SUM, PROD and XOR are
- *   MDIST_ERR_INVALID_ARGUMENT, because their meaning would be unclear.
- * - Mirrored value: without axes like a plain value, but SUM or XOR of zeros is an error, too. With axes each replica's
- *   equal copy counts.
- * - Rows (mdist_value_rows): as in mdist_all_reduce_rows. They cannot be reduced over axes.
- * - Structure: the library reduces it leaf by leaf, without axes in one operation. The result has the same paths. All
- *   workers must have the same paths, too.
+ * Plain values and structures work as in mdist_strategy_reduce. Of a mirrored value each replica's equal copy counts.
+ * Rows cannot be reduced over axes.
  * @thread one at a time per strategy   @blocks until the result is there   @collective all workers
- * @calls-back never   @since 0.2
+ * @calls-back never   @since 0.3
  */
-MDIST_API mdist_status_t mdist_strategy_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op,
-                                               const mdist_value_t *value, const int32_t *axes, size_t axis_count,
-                                               mdist_value_t **out, const mdist_call_options_t *options,
-                                               mdist_error_t **error);
+MDIST_API mdist_status_t mdist_strategy_reduce_axes(mdist_strategy_t *strategy, mdist_reduce_op_t op,
+                                                    const mdist_value_t *value, const int32_t *axes, size_t axis_count,
+                                                    mdist_value_t **out, const mdist_call_options_t *options,
+                                                    mdist_error_t **error);
 
 /**
  * Reduces per-replica values to devices: value i goes to destination i and gives out i.

@@ -16,7 +16,7 @@
  * - YAML, where nesting stands for dots
  * - The environment: `MDIST_COMMUNICATION_TIMEOUT=30s`; commas separate the items of a list
  *
- * mdist_config_key_describe, `mdist keys` and docs/configuration.md list all keys.
+ * mdist_config_key_describe, `mdist keys` and docs/reference/configuration.md list all keys.
  *
  * A config is plain data. It is read when a strategy is created, and may be changed or destroyed afterwards.
  */
@@ -51,7 +51,7 @@ typedef struct mdist_config_key {
 MDIST_API size_t mdist_config_key_count(void);
 
 /**
- * Fills @p out with key @p index, in the order of docs/configuration.md.
+ * Fills @p out with key @p index, in the order of docs/reference/configuration.md.
  *
  * The caller sets struct_size, and sets all other fields to 0. If the caller is newer than the library, fields that the
  * library lacks stay 0.

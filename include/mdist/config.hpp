@@ -11,7 +11,13 @@ namespace mdist {
 
 class Config : public Handle<mdist_config_t, mdist_config_destroy> {
   public:
-    Config() : Handle(create()) {}
+    // Begins with the environment, as load_environment loads it. Keys set later override it.
+    Config() : Config(empty()) { load_environment(); }
+
+    explicit Config(mdist_config_t *handle) noexcept : Handle(handle) {}
+
+    // Begins with nothing: the environment is not read. A launcher's workers that use it train alone, or are refused.
+    static Config empty() { return Config(create()); }
 
     Config &set(const std::string &key, const std::string &value) {
         detail::call(mdist_config_set, get(), key.c_str(), value.c_str());
@@ -36,6 +42,7 @@ class Config : public Handle<mdist_config_t, mdist_config_destroy> {
         detail::call(mdist_config_load_text, get(), yaml.data(), yaml.size());
         return *this;
     }
+    // Loads the file that MDIST_CONFIG names, and every MDIST_* variable over it, over what is there.
     Config &load_environment() {
         detail::call(mdist_config_load_environment, get());
         return *this;
@@ -50,9 +57,13 @@ class Config : public Handle<mdist_config_t, mdist_config_destroy> {
 };
 
 // Version of the library that is running: 10000 * major + 100 * minor + patch.
-inline uint32_t version() noexcept { return mdist_version(); }
+inline uint32_t version() noexcept {
+    return mdist_version();
+}
 
 // Whether this build and this host can do something: "cuda", "avx2" ...
-inline bool has(const std::string &feature) noexcept { return mdist_has(feature.c_str()) != 0; }
+inline bool has(const std::string &feature) noexcept {
+    return mdist_has(feature.c_str()) != 0;
+}
 
 } // namespace mdist

@@ -21,8 +21,8 @@
  *     none of these, a default strategy is set  that            none
  *     none of these                             a built-in one  its only replica: code written for steps runs anywhere
  *
- * A step on your own threads (step.h) belongs to its handle, not to a thread. The library does not know which threads
- * run it, so pass the replica on yourself.
+ * A step on your own threads (threads.h) belongs to its handle, not to a thread. The library does not know which
+ * threads run it, so pass the replica on yourself.
  *
  * (TensorFlow: Strategy.scope, get_strategy, get_replica_context, has_strategy, experimental_set_strategy. Unlike in
  * TensorFlow, no function needs a scope. You may call mdist_run of one strategy in the scope of another.)

@@ -20,7 +20,7 @@
  * per-replica value for each component. Pass these values to mdist_run as arguments.
  *
  * An element can also be taken as one value. That value is a structure (value.h), and its leaves are the components.
- * Each leaf lies at the path that mdist_dataset_name gave it, or else at "0", "1" ... If the element has a single
+ * Each leaf lies at the path that mdist_dataset_with_paths gave it, or else at "0", "1" ... If the element has a single
  * component without a name, the value is that component itself. (TensorFlow: tf.data.)
  */
 #ifndef MDIST_DATASET_H
@@ -35,14 +35,11 @@ extern "C" {
 typedef struct mdist_dataset mdist_dataset_t;
 typedef struct mdist_iterator mdist_iterator_t;
 
-/** In an output shape of mdist_dataset_map: the size of the first dimension of the input's first component. */
-#define MDIST_ROWS 0x7fffffffffffffff
-
 /**
- * In the shape of a component: a length that is not known beforehand (TensorFlow: None). It is the same number as
- * MDIST_ROWS, so the description of a component can serve as an output description of mdist_dataset_map.
+ * In a shape: a length that is not known beforehand (TensorFlow: None). In an output of mdist_dataset_map it may be the
+ * first dimension, which then is that of the input's first component.
  */
-#define MDIST_UNKNOWN 0x7fffffffffffffff
+#define MDIST_UNKNOWN_LENGTH 0x7fffffffffffff02
 
 /**
  * Makes a dataset whose element i is row i of each array.
@@ -61,7 +58,7 @@ MDIST_API mdist_status_t mdist_dataset_from_tensors(const mdist_tensor_t *arrays
 /**
  * Keeps elements @p index, @p index + @p shards, @p index + 2 * @p shards ...
  *
- * With MDIST_SHARD_HINT as @p shards, it marks the place where each worker is to keep its own share: see input.h.
+ * With MDIST_ONE_PER_WORKER as @p shards, it marks the place where each worker is to keep its own share: see input.h.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_shard(const mdist_dataset_t *source, uint64_t shards, uint64_t index,
@@ -119,7 +116,8 @@ typedef struct mdist_map_options {
 
 /**
  * Applies @p map to every element.
- * @param outputs    dtype and shape of each output component; data is not read; the first dimension may be MDIST_ROWS
+ * @param outputs    dtype and shape of each output component; data is not read; the first dimension may be
+ *                   MDIST_UNKNOWN_LENGTH
  * @param user_data  kept, together with @p map, until the dataset, those made from it and their iterators are gone
  * @thread any   @blocks no   @collective no
  * @calls-back never in this call: map later, as its type says, and free_user_data, on any thread   @since 0.1
@@ -155,8 +153,8 @@ MDIST_API mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, u
  * @param count  must be mdist_dataset_component_count
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_dataset_name(const mdist_dataset_t *source, const char *const *paths, size_t count,
-                                            mdist_dataset_t **out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_dataset_with_paths(const mdist_dataset_t *source, const char *const *paths, size_t count,
+                                                  mdist_dataset_t **out, mdist_error_t **error);
 
 /**
  * Returns the number of components of an element. Returns 0 for a bad handle.
@@ -167,7 +165,7 @@ MDIST_API size_t mdist_dataset_component_count(const mdist_dataset_t *dataset);
 /**
  * Describes a component as far as it is known before there is an element (TensorFlow: element_spec). For a distributed
  * dataset it describes what each replica gets.
- * @param out   receives dtype and shape, with MDIST_UNKNOWN for lengths that are not known; data is NULL
+ * @param out   receives dtype and shape, with MDIST_UNKNOWN_LENGTH for lengths that are not known; data is NULL
  * @param path  receives the component's path in an element taken as one value, borrowed from the handle; may be NULL
  * @param kind  receives MDIST_VALUE_PLAIN, or MDIST_VALUE_PER_REPLICA if the dataset is distributed; may be NULL
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
@@ -250,8 +248,8 @@ MDIST_API mdist_status_t mdist_iterator_component(const mdist_iterator_t *iterat
  *   and replicas. With MDIST_UNEVEN_DROP, any number of workers with the same number of replicas in all.
  * - A job of one worker, under any policy: one worker with any number of replicas, if all batches but the last are
  *   full.
- * - All other cases (FILE, OFF, HINT, whole elements, datasets from functions): the same number of workers, which take
- *   the same number of rows in a step.
+ * - All other cases (FILE, OFF, MARKED, whole elements, datasets from functions): the same number of workers, which
+ *   take the same number of rows in a step.
  *
  * Errors:
  * - MDIST_ERR_FAILED_PRECONDITION, reason `unordered`: it is not defined which elements were given. This is so after
@@ -325,7 +323,7 @@ MDIST_API void mdist_iterator_destroy(mdist_iterator_t *iterator);
  * @param done  receives 1, or 0 if some threads are still at work
  * @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_iterators_settle(uint64_t timeout_ns, int32_t *done, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_iterators_wait(uint64_t timeout_ns, int32_t *done, mdist_error_t **error);
 
 #ifdef __cplusplus
 }

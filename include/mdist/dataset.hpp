@@ -64,9 +64,9 @@ class Iterator : public Handle<mdist_iterator_t, detail::end_iteration> {
     const std::shared_ptr<detail::Thrown> &thrown() const noexcept { return thrown_; }
 
     // How many rows each replica of the job, by id, got in the last element of a distributed dataset.
-    std::vector<uint64_t> rows(const Strategy &strategy) {
+    std::vector<uint64_t> row_counts(const Strategy &strategy) {
         std::vector<uint64_t> rows(mdist_strategy_replica_count(strategy.get()));
-        detail::call(mdist_iterator_rows, get(), rows.data(), rows.size());
+        detail::call(mdist_iterator_row_counts, get(), rows.data(), rows.size());
         return rows;
     }
 
@@ -177,7 +177,7 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
         return make(mdist_dataset_rebatch, sizes.data(), sizes.size(), int32_t{drop_remainder});
     }
     // Pads each dimension up to the longest of the batch, with zeros. With `paddings`, one tensor for each component:
-    // its shape gives the sizes (MDIST_ROWS: the longest), and its data, if any, points to the padding value.
+    // its shape gives the sizes (MDIST_UNKNOWN_LENGTH: the longest), and its data, if any, points to the padding value.
     Dataset padded_batch(uint64_t size, bool drop_remainder = false,
                          const std::vector<ConstTensor> &paddings = {}) const {
         return make(mdist_dataset_padded_batch, size, int32_t{drop_remainder},

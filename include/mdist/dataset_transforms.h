@@ -88,9 +88,9 @@ MDIST_API mdist_status_t mdist_dataset_cache(const mdist_dataset_t *source, mdis
  * Padding goes to the end of every dimension.
  * @param paddings  NULL: pads each dimension with zeros, up to the longest of the batch. Otherwise one tensor for each
  *                  component, of its dtype and rank. Its shape gives the size to which each dimension is padded;
- *                  MDIST_ROWS means the longest of the batch. Its data points to one element of the dtype, the padding
- *                  value (copied), or is NULL for zero. An element that is larger than this size fails the iteration
- *                  with MDIST_ERR_MISMATCH
+ *                  MDIST_UNKNOWN_LENGTH means the longest of the batch. Its data points to one element of the dtype,
+ *                  the padding value (copied), or is NULL for zero. An element that is larger than this size fails
+ *                  the iteration with MDIST_ERR_MISMATCH
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_padded_batch(const mdist_dataset_t *source, uint64_t batch_size,

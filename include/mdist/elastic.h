@@ -6,7 +6,7 @@
  *
  *     uint64_t at = 0; // steps that all workers have done
  *     mdist_change_t change = {.struct_size = sizeof change};
- *     if (mdist_run(strategy, step, &at, NULL, 0, NULL, 0, NULL, NULL) == MDIST_OK)
+ *     if (mdist_run(strategy, step, &at, NULL, NULL) == MDIST_OK)
  *         mdist_commit(strategy, ++at, NULL, NULL); // MDIST_ERR_FAILED_PRECONDITION in a job of fixed size
  *     else if (mdist_regroup(strategy, &change, NULL, NULL) == MDIST_OK)
  *         at = change.step; // workers were lost: go on from the newest commit
@@ -52,7 +52,7 @@ typedef struct mdist_change {
     uint32_t struct_size; /* sizeof(mdist_change_t) as you were compiled */
     uint32_t generation;  /* of the job, from 1 */
     uint64_t step;        /* that mdist_commit was given for the commit that was restored; 0 for the first */
-    uint32_t worker;      /* this worker's rank */
+    uint32_t rank;        /* of this worker */
     uint32_t worker_count;
     uint32_t first_replica_id; /* of this worker */
     uint32_t local_replica_count;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elastic: a job that goes on when it loses or gains workers, with the same results. docs/elastic.md has the rules.
+// Elastic: a job that goes on when it loses or gains workers, with the same results. docs/how-to/elastic.md has the
+// rules.
 //
 //     mdist::Elastic elastic(strategy);
 //     elastic.blob("random", generators);              // state of the program: an element for each replica id

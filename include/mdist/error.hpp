@@ -29,8 +29,8 @@ class Error : public std::exception {
     uint32_t replica() const noexcept {
         return mdist_error_replica(error_.get());
     } // the replica at fault, or MDIST_NONE
-    uint32_t worker() const noexcept {
-        return mdist_error_worker(error_.get());
+    uint32_t rank() const noexcept {
+        return mdist_error_rank(error_.get());
     } // rank of the worker at fault, or MDIST_NONE
     int64_t native() const noexcept { return mdist_error_native(error_.get()); }
 

@@ -27,11 +27,11 @@
  *   same time. A replica may use several groups, and collectives of the whole job, in turn.
  * - Deadlock. Two replicas that wait for each other in different groups wait until their timeout, as with locks.
  *
- * These take a group: mdist_all_reduce, mdist_all_reduce_rows, mdist_broadcast, mdist_all_gather, mdist_reduce_scatter,
- * mdist_all_to_all, mdist_all_to_all_parts, mdist_reduce_to_root, mdist_gather_to_root, mdist_scatter, mdist_barrier,
- * their `_start` forms, and calls prepared by mdist_call_create. Any other function with a group, such as mdist_send,
- * is MDIST_ERR_UNSUPPORTED, reason `no_group`. In mdist_replica_graph, a collective with a group is
- * MDIST_ERR_WRONG_CONTEXT.
+ * These take a group: mdist_all_reduce, mdist_all_reduce_sparse, mdist_broadcast, mdist_all_gather,
+ * mdist_reduce_scatter, mdist_all_to_all, mdist_all_to_all_parts, mdist_reduce_to_root, mdist_gather_to_root,
+ * mdist_scatter, mdist_barrier, mdist_collective_start and mdist_prepared_create. Any other function with a
+ * group, such as mdist_send, is MDIST_ERR_UNSUPPORTED, reason `no_group`. In mdist_replica_graph, a collective with a
+ * group is MDIST_ERR_WRONG_CONTEXT.
  *
  * Failures name the group, as in "group {0, 2}". A failure that ends the step or the job for one replica ends it for
  * all replicas, members or not.

@@ -10,7 +10,8 @@
  *     mdist_distribute_dataset(strategy, batches, &distributed, NULL, &error);
  *     mdist_iterator_create(distributed, &iterator, &error);
  *     mdist_iterator_next(iterator, &batch, 1, &error);                  // one tensor for each replica: its part
- *     mdist_run(strategy, step, NULL, &batch, 1, NULL, 0, NULL, &error); // in the step: mdist_replica_argument
+ *     const mdist_run_io_t io = {.struct_size = sizeof io, .arguments = &batch, .argument_count = 1};
+ *     mdist_run(strategy, step, NULL, &io, &error); // in the step: mdist_replica_argument
  *
  * mdist_distribute_dataset takes a dataset of global batches. Each step of all replicas of the job consumes one of
  * them. Two decisions are made, the same on all workers. mdist_dataset_explain reports both.
@@ -20,16 +21,16 @@
  * - FILE: the workers share out the files. With W workers, each reads every W-th file.
  * - DATA: all workers read everything, and each keeps its part of every batch.
  * - OFF: every worker reads everything and cuts batches of its own. Each row comes once for each worker.
- * - HINT: each mdist_dataset_shard(source, MDIST_SHARD_HINT, ...) becomes the shard of this worker.
+ * - MARKED: each mdist_dataset_shard(source, MDIST_ONE_PER_WORKER, ...) becomes the shard of this worker.
  * - AUTO: FILE if every branch of the dataset reads records from files, whatever transforms follow; otherwise DATA. If
  *   there are too few files for all workers, that is an error. AUTO does not switch to DATA.
  *
- * If workers have different numbers of replicas (N in all), FILE and HINT share out in proportion. Item i goes to the
+ * If workers have different numbers of replicas (N in all), FILE and MARKED share out in proportion. Item i goes to the
  * worker that has replica i mod N.
  *
  * 2. How many rows each replica gets (N is the number of replicas in the job)
  *
- * - FILE, OFF and HINT with a known batch size: batch_size / N rows for each replica. If that is not a whole number,
+ * - FILE, OFF and MARKED with a known batch size: batch_size / N rows for each replica. If that is not a whole number,
  *   some replicas get one row more, and each step others. Rows are taken as one stream, across the borders of batches.
  * - All other cases: a batch of n rows is cut into N slices of ceil(n / N) rows. The last slices have fewer rows or
  *   none.
@@ -68,23 +69,22 @@
 extern "C" {
 #endif
 
-/** Sharding policy: who reads what. (TensorFlow: AutoShardPolicy, with its numbers.) */
+/** Sharding policy: who reads what. (TensorFlow: AutoShardPolicy, with its numbers; MARKED is its HINT.) */
 typedef enum mdist_shard_policy {
     MDIST_SHARD_OFF           = -1,
     MDIST_SHARD_AUTO          = 0, /* in options: the policy of the configuration, key data.auto_shard_policy */
     MDIST_SHARD_FILE          = 1,
     MDIST_SHARD_DATA          = 2,
-    MDIST_SHARD_BY_HINT       = 3,
+    MDIST_SHARD_MARKED        = 3,
     MDIST_SHARD_PIN_INT32     = -0x7fffffff - 1
 } mdist_shard_policy_t;
 
 /**
- * As the number of shards in mdist_dataset_shard: one shard for each worker. Policy HINT fills in the number of workers
- * and this worker's index. Any other iteration of such a dataset fails with MDIST_ERR_FAILED_PRECONDITION, reason
- * `shard_hint`. It is no policy: in the 32 bits of `policy` it would be MDIST_SHARD_OFF, of which C compilers warn. The
- * policy is MDIST_SHARD_BY_HINT. (TensorFlow: SHARD_HINT.)
+ * As the number of shards in mdist_dataset_shard: one shard for each worker. Policy MARKED fills in the number of
+ * workers and this worker's index. Any other iteration of such a dataset fails with MDIST_ERR_FAILED_PRECONDITION,
+ * reason `shard_placeholder`. (TensorFlow: SHARD_HINT.)
  */
-#define MDIST_SHARD_HINT 0x7fffffffffffffff
+#define MDIST_ONE_PER_WORKER 0x7fffffffffffff04
 
 /** What happens to rows that cannot be shared out evenly. */
 typedef enum mdist_uneven {
@@ -144,7 +144,8 @@ typedef struct mdist_input_options {
  * - MDIST_ERR_FAILED_PRECONDITION, reason `too_few_files`, on all workers: too few files to give every worker one, or
  *   none at all, where files are shared out.
  * - MDIST_ERR_FAILED_PRECONDITION, reason `too_few_elements`, on all workers: too few elements to give every worker
- *   one, where whole elements are shared out, or those below a shard of MDIST_SHARD_HINT. Without any element it is OK.
+ *   one, where whole elements are shared out, or those below a shard of MDIST_ONE_PER_WORKER. Without any element it is
+ *   OK.
  * - If files or elements can't be counted beforehand, as with a generator or a filter, mdist_iterator_next gives these
  *   two errors for the first element.
  * - MDIST_ERR_MISMATCH: workers differ in policy taken, rows of a step, flags, uneven, weights or components.
@@ -227,8 +228,8 @@ MDIST_API mdist_status_t mdist_dataset_explain(const mdist_dataset_t *dataset, c
  * @param count  number of replicas of the job
  * @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_iterator_rows(mdist_iterator_t *iterator, uint64_t *rows, size_t count,
-                                             mdist_error_t **error);
+MDIST_API mdist_status_t mdist_iterator_row_counts(mdist_iterator_t *iterator, uint64_t *rows, size_t count,
+                                                   mdist_error_t **error);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,8 @@
  * Example, with an `iterator` of a dataset:
  *
  *     static int32_t train(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element, void *user_data) {
- *         return mdist_run(strategy, step, loop, &element, 1, NULL, 0, NULL, NULL);
+ *         const mdist_run_io_t io = {.struct_size = sizeof io, .arguments = &element, .argument_count = 1};
+ *         return mdist_run(strategy, step, loop, &io, NULL);
  *     }
  *     mdist_loop_t *loop = NULL;
  *     mdist_value_t *outputs = NULL;
@@ -80,7 +81,7 @@ MDIST_API mdist_status_t mdist_run_steps(mdist_strategy_t *strategy, mdist_itera
  *
  * - The value may be of any kind. A structure sets its leaves as outputs below the path.
  * - With aggregation NONE the value is kept. Otherwise it is reduced when the loop is over, as mdist_strategy_reduce
- *   does. The same values are refused: a plain value has no sum over several replicas unless it is 0.
+ *   does. The same values are refused: a plain value has no sum.
  * - After the loop it fails with MDIST_ERR_FAILED_PRECONDITION, reason `loop_over`.
  *
  * (TensorFlow: MultiStepContext.set_last_step_output.)

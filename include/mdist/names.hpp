@@ -4,7 +4,7 @@
 //
 //     mdist::Names names(strategy);
 //     names.step("train", [](mdist::Replica &replica) { ... });            // on every worker, the same names
-//     if (strategy.worker() != 0) names.serve();                           // until the client is done
+//     if (strategy.rank() != 0) names.serve();                           // until the client is done
 //     else names.run("train");
 #pragma once
 
@@ -49,18 +49,19 @@ class Names {
 
     // Runs a step; on a client, on the replicas of all workers.
     Values run(const std::string &name, const Values &arguments = {}, size_t result_count = 0,
-               CallOptions options = {}) {
+               std::chrono::nanoseconds timeout = {}) {
         return results(result_count, [&](mdist_value_t **out) {
-            thrown_.call(mdist_run_named, strategy_, name.c_str(), detail::handles(arguments).data(), arguments.size(),
-                         out, result_count, options.get());
+            const detail::RunIo io(detail::handles(arguments), out, result_count, timeout);
+            thrown_.call(mdist_run_named, strategy_, name.c_str(), io.get());
         });
     }
 
     // Updates the copies of a variable, or with nullptr state that belongs to none; on a client, on all workers.
     Values update(Variable *variable, const std::string &name, const Values &arguments = {}, size_t result_count = 0) {
         return results(result_count, [&](mdist_value_t **out) {
+            const detail::RunIo io(detail::handles(arguments), out, result_count);
             thrown_.call(mdist_update_named, strategy_, variable != nullptr ? variable->get() : nullptr, name.c_str(),
-                         detail::handles(arguments).data(), arguments.size(), out, result_count);
+                         io.get());
         });
     }
 

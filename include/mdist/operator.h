@@ -13,8 +13,8 @@
  *     assert(pair[0] == 1); // with take_larger() keeping the pair whose first number is larger
  *
  * An operator is a number, like MDIST_SUM, and is passed in its place. It works in mdist_all_reduce,
- * mdist_reduce_scatter, mdist_reduce_to_root, their `_start` forms, and mdist_strategy_all_reduce. Elsewhere it is
- * MDIST_ERR_INVALID_ARGUMENT. (MPI: MPI_Op_create.)
+ * mdist_reduce_scatter, mdist_reduce_to_root, mdist_collective_start, mdist_prepared_create, and
+ * mdist_strategy_all_reduce. Elsewhere it is MDIST_ERR_INVALID_ARGUMENT. (MPI: MPI_Op_create.)
  *
  * - The function need be neither associative nor commutative. It is always applied along the tree of
  *   <mdist/collective.h>, "Bits of the result": left holds lower replica ids than right. So results have the same bits

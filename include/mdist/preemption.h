@@ -12,7 +12,7 @@
  *     mdist_preemption_create(strategy, &preemption, NULL, &error);
  *     mdist_preemption_announce(preemption); // in one worker's handler of SIGTERM
  *     for (int32_t verdict = MDIST_PREEMPTION_GO_ON; verdict != MDIST_PREEMPTION_END;) {
- *         mdist_run(strategy, step, NULL, NULL, 0, NULL, 0, NULL, &error);
+ *         mdist_run(strategy, step, NULL, NULL, &error);
  *         mdist_preemption_check(preemption, &verdict, NULL, NULL, &error);
  *         if (verdict != MDIST_PREEMPTION_GO_ON) save(); // yours; all workers save the same step
  *     }
@@ -73,12 +73,12 @@ MDIST_API void mdist_preemption_announce(mdist_preemption_t *preemption);
  *
  * With several workers the call costs a small exchange between them. With one worker it costs next to nothing.
  * @param verdict  receives an mdist_preemption_verdict_t, the same on all workers
- * @param worker   receives the rank of the worker that announced the preemption, the lowest if several did;
+ * @param rank     receives the rank of the worker that announced the preemption, the lowest if several did;
  *                 MDIST_NONE: no worker. May be NULL.
  * @thread one at a time per strategy   @blocks for the other workers   @collective all workers
  * @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_preemption_check(mdist_preemption_t *preemption, int32_t *verdict, uint32_t *worker,
+MDIST_API mdist_status_t mdist_preemption_check(mdist_preemption_t *preemption, int32_t *verdict, uint32_t *rank,
                                                 const mdist_call_options_t *options, mdist_error_t **error);
 
 /**

@@ -77,10 +77,10 @@ class Replica {
     void broadcast(uint32_t root, Buffers buffers, CallOptions options = {}) {
         detail::call(mdist_broadcast, handle_, root, buffers.data(), buffers.size(), options.get());
     }
-    // Gathers the rows (Value::rows) of all replicas, one after another. MEAN divides them by the number of replicas.
-    Value all_reduce_rows(mdist_reduce_op_t op, ConstTensor indices, ConstTensor values, CallOptions options = {}) {
+    // Gathers the rows (Value::sparse) of all replicas, one after another. MEAN divides them by the number of replicas.
+    Value all_reduce_sparse(mdist_reduce_op_t op, ConstTensor indices, ConstTensor values, CallOptions options = {}) {
         mdist_value_t *out = nullptr;
-        detail::call(mdist_all_reduce_rows, handle_, op, &indices, &values, &out, options.get());
+        detail::call(mdist_all_reduce_sparse, handle_, op, &indices, &values, &out, options.get());
         return Value(out);
     }
     // Collectives with a root. The library ignores the outputs of the other replicas, and for scatter their inputs.
@@ -105,61 +105,46 @@ class Replica {
 
     template <typename Data>
     Work<Data> all_reduce_start(mdist_reduce_op_t op, Data data, CallOptions options = {}) {
-        return {std::move(data), [&](Data &owned, mdist_work_t **out) {
-                    const Buffer buffer(owned);
-                    detail::call(mdist_all_reduce_start, handle_, op, &buffer, &buffer, size_t{1}, out, options.get());
-                }};
+        return in_place_start(MDIST_COLLECTIVE_ALL_REDUCE, std::move(data), options, op);
     }
     template <typename Data>
     Work<Data> broadcast_start(uint32_t root, Data data, CallOptions options = {}) {
-        return {std::move(data), [&](Data &owned, mdist_work_t **out) {
-                    const Buffer buffer(owned);
-                    detail::call(mdist_broadcast_start, handle_, root, &buffer, size_t{1}, out, options.get());
-                }};
+        return in_place_start(MDIST_COLLECTIVE_BROADCAST, std::move(data), options, 0, root);
     }
     template <typename Input, typename Output>
     auto reduce_scatter_start(mdist_reduce_op_t op, Input input, Output output, CallOptions options = {}) {
-        return exchange_start(mdist_reduce_scatter_start, std::move(input), std::move(output), options, op);
+        return exchange_start(MDIST_COLLECTIVE_REDUCE_SCATTER, std::move(input), std::move(output), options, op);
     }
     template <typename Input, typename Output>
     auto all_gather_start(Input input, Output output, CallOptions options = {}) {
-        return exchange_start(mdist_all_gather_start, std::move(input), std::move(output), options);
+        return exchange_start(MDIST_COLLECTIVE_ALL_GATHER, std::move(input), std::move(output), options);
     }
     template <typename Input, typename Output>
     auto all_to_all_start(Input input, Output output, CallOptions options = {}) {
-        return exchange_start(mdist_all_to_all_start, std::move(input), std::move(output), options);
+        return exchange_start(MDIST_COLLECTIVE_ALL_TO_ALL, std::move(input), std::move(output), options);
     }
     template <typename Input, typename Output>
     Work<std::pair<Input, Output>> all_to_all_parts_start(Input input, Span<const uint64_t> input_parts, Output output,
                                                           Span<const uint64_t> output_parts, CallOptions options = {}) {
         check_parts(1, 1, input_parts, output_parts, options);
-        return {std::pair(std::move(input), std::move(output)),
-                [&](std::pair<Input, Output> &owned, mdist_work_t **out) {
-                    const ConstBuffer from(owned.first);
-                    const Buffer to(owned.second);
-                    detail::call(mdist_all_to_all_parts_start, handle_, &from, input_parts.data(), &to,
-                                 output_parts.data(), size_t{1}, out, options.get());
-                }};
+        return exchange_start(MDIST_COLLECTIVE_ALL_TO_ALL_PARTS, std::move(input), std::move(output), options, 0, 0,
+                              input_parts.data(), output_parts.data());
     }
     template <typename Data>
     Work<Data> reduce_to_root_start(mdist_reduce_op_t op, uint32_t root, Data data, CallOptions options = {}) {
-        return {std::move(data), [&](Data &owned, mdist_work_t **out) {
-                    const Buffer buffer(owned);
-                    detail::call(mdist_reduce_to_root_start, handle_, op, root, &buffer, &buffer, size_t{1}, out,
-                                 options.get());
-                }};
+        return in_place_start(MDIST_COLLECTIVE_REDUCE_TO_ROOT, std::move(data), options, op, root);
     }
     template <typename Input, typename Output>
     auto gather_to_root_start(uint32_t root, Input input, Output output, CallOptions options = {}) {
-        return exchange_start(mdist_gather_to_root_start, std::move(input), std::move(output), options, root);
+        return exchange_start(MDIST_COLLECTIVE_GATHER_TO_ROOT, std::move(input), std::move(output), options, 0, root);
     }
     template <typename Input, typename Output>
     auto scatter_start(uint32_t root, Input input, Output output, CallOptions options = {}) {
-        return exchange_start(mdist_scatter_start, std::move(input), std::move(output), options, root);
+        return exchange_start(MDIST_COLLECTIVE_SCATTER, std::move(input), std::move(output), options, 0, root);
     }
     Work<std::tuple<>> barrier_start(CallOptions options = {}) {
         return {std::tuple<>(), [&](std::tuple<> &, mdist_work_t **out) {
-                    detail::call(mdist_barrier_start, handle_, out, options.get());
+                    start(described(MDIST_COLLECTIVE_BARRIER, nullptr, nullptr, 0, 0), out, options);
                 }};
     }
 
@@ -236,14 +221,42 @@ class Replica {
         detail::call(function, handle_, op..., inputs.data(), outputs.data(), inputs.size(), options.get());
     }
 
-    template <typename Function, typename Input, typename Output, typename... Op>
-    Work<std::pair<Input, Output>> exchange_start(Function function, Input input, Output output, CallOptions options,
-                                                  Op... op) {
+    static mdist_collective_description_t described(mdist_collective_kind_t kind, const mdist_buffer_t *input,
+                                                    const mdist_buffer_t *output, int op, uint32_t root) {
+        mdist_collective_description_t made{};
+        made.struct_size = sizeof made;
+        made.kind = kind;
+        made.op = op;
+        made.root = root;
+        made.inputs = input;
+        made.outputs = output;
+        made.buffer_count = input != nullptr ? 1 : 0;
+        return made;
+    }
+    void start(const mdist_collective_description_t &collective, mdist_work_t **out, const CallOptions &options) {
+        detail::call(mdist_collective_start, handle_, &collective, out, options.get());
+    }
+    template <typename Data>
+    Work<Data> in_place_start(mdist_collective_kind_t kind, Data data, CallOptions options, int op, uint32_t root = 0) {
+        return {std::move(data), [&](Data &owned, mdist_work_t **out) {
+                    const Buffer buffer(owned);
+                    const Buffer *const output = kind == MDIST_COLLECTIVE_BROADCAST ? nullptr : &buffer;
+                    start(described(kind, &buffer, output, op, root), out, options);
+                }};
+    }
+    template <typename Input, typename Output>
+    Work<std::pair<Input, Output>> exchange_start(mdist_collective_kind_t kind, Input input, Output output,
+                                                  CallOptions options, int op = 0, uint32_t root = 0,
+                                                  const uint64_t *input_parts = nullptr,
+                                                  const uint64_t *output_parts = nullptr) {
         return {std::pair(std::move(input), std::move(output)),
                 [&](std::pair<Input, Output> &owned, mdist_work_t **out) {
                     const ConstBuffer from(owned.first);
                     const Buffer to(owned.second);
-                    detail::call(function, handle_, op..., &from, &to, size_t{1}, out, options.get());
+                    mdist_collective_description_t collective = described(kind, &from, &to, op, root);
+                    collective.input_parts = input_parts;
+                    collective.output_parts = output_parts;
+                    start(collective, out, options);
                 }};
     }
 

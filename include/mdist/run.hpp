@@ -17,10 +17,11 @@ namespace mdist {
 class Run {
   public:
     // result_count: how many results the steps set.
-    explicit Run(Strategy &strategy, const Values &arguments = {}, size_t result_count = 0, CallOptions options = {})
+    explicit Run(Strategy &strategy, const Values &arguments = {}, size_t result_count = 0,
+                 std::chrono::nanoseconds timeout = {})
         : strategy_(strategy.get()), results_(result_count) {
-        detail::call(mdist_run_begin, strategy_, detail::handles(arguments).data(), arguments.size(), result_count,
-                     options.get());
+        detail::call(mdist_run_begin, strategy_,
+                     detail::RunIo(detail::handles(arguments), nullptr, result_count, timeout).get());
         open_ = true;
     }
     Run(const Run &) = delete;

@@ -10,10 +10,10 @@
  *     mdist_config_set(config, "strategy", "in_graph", &error);
  *     mdist_strategy_create(config, &strategy, &error);
  *     mdist_step_register(strategy, "train", step, NULL, &error); // on every worker, the same names
- *     if (mdist_strategy_worker(strategy) != 0)
+ *     if (mdist_strategy_rank(strategy) != 0)
  *         mdist_serve(strategy, NULL, &error);                    // until the client is done
  *     else
- *         mdist_run_named(strategy, "train", NULL, 0, NULL, 0, NULL, &error); // the client; on all replicas of the job
+ *         mdist_run_named(strategy, "train", NULL, &error); // the client; on all replicas of the job
  *     mdist_strategy_destroy(strategy);                           // on the client, this ends the others' serving
  *
  * Outside of steps, all replicas of the job are local replicas of the client:
@@ -28,7 +28,7 @@
  *
  * The client cannot have everything done on other workers. These functions fail with MDIST_ERR_UNSUPPORTED, reason
  * `in_graph`, and the message says what to do instead:
- * - functions that take a function of yours: mdist_run, mdist_map, mdist_update, mdist_update_non_slot
+ * - functions that take a function of yours: mdist_run, mdist_map, mdist_update, mdist_update_devices
  * - mdist_run_begin, mdist_group_create and mdist_preemption_check
  * - access to memory of other workers: mdist_variable_tensor, mdist_variable_arena
  *
@@ -75,34 +75,32 @@ MDIST_API mdist_status_t mdist_update_register(mdist_strategy_t *strategy, const
  * of the results. Failures:
  * - MDIST_ERR_NOT_FOUND: no step has that name. The message lists the names that are registered.
  * - A step that fails anywhere ends the session, even if all replicas refuse the same call. The error has the sentence
- *   of that step, and mdist_error_replica and mdist_error_worker.
+ *   of that step, and mdist_error_replica and mdist_error_rank.
  * - A mistake found before the workers are asked (in a name or an argument) ends nothing.
  *
- * @param options  timeout_ns applies to each wait for other workers, also in the step's collectives
+ * @param io  as in mdist_run; timeout_ns applies to each wait for other workers, also in the step's collectives
  * @thread one at a time per strategy   @blocks until every step has returned   @collective no
  * @calls-back the step, as mdist_run   @since 0.1
  */
-MDIST_API mdist_status_t mdist_run_named(mdist_strategy_t *strategy, const char *name, mdist_value_t *const *arguments,
-                                         size_t argument_count, mdist_value_t **results, size_t result_count,
-                                         const mdist_call_options_t *options, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_run_named(mdist_strategy_t *strategy, const char *name, const mdist_run_io_t *io,
+                                         mdist_error_t **error);
 
 /**
  * Updates @p variable with the update registered as @p name, as mdist_update does. If @p variable is NULL, it works as
- * mdist_update_non_slot does.
+ * mdist_update_devices does; timeout_ns of @p io must be 0.
  *
  * On the client it updates the copies of all workers. It fails as mdist_run_named does.
  * @thread one at a time per strategy   @blocks until the last copy is done   @collective no
  * @calls-back the update, as mdist_update   @since 0.1
  */
 MDIST_API mdist_status_t mdist_update_named(mdist_strategy_t *strategy, mdist_variable_t *variable, const char *name,
-                                            mdist_value_t *const *arguments, size_t argument_count,
-                                            mdist_value_t **results, size_t result_count, mdist_error_t **error);
+                                            const mdist_run_io_t *io, mdist_error_t **error);
 
 /**
  * Does what the client asks, until the client destroys its strategy. Then it returns MDIST_OK, and the strategy has
  * nothing more to do.
  *
- * Steps find the client's variables by mdist_variable_find. While a worker serves, other functions outside of steps
+ * Steps find the client's variables by mdist_variable_named. While a worker serves, other functions outside of steps
  * fail on it with MDIST_ERR_WRONG_CONTEXT. Errors:
  * - MDIST_ERR_PEER_LOST: the client was lost, or ended without destroying its strategy.
  * - The error that mdist_run would give: a step failed on this worker.

@@ -106,7 +106,7 @@ MDIST_API uint32_t mdist_error_replica(const mdist_error_t *error);
  * That is the worker that is lost or late, or that made a different call.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API uint32_t mdist_error_worker(const mdist_error_t *error);
+MDIST_API uint32_t mdist_error_rank(const mdist_error_t *error);
 
 /**
  * Returns the underlying number; 0 if there is none.

@@ -166,12 +166,12 @@ MDIST_API mdist_status_t mdist_store_progress(const mdist_store_t *store, uint32
  * Tells which worker ended the last session by leaving it: the first to go, before anything had failed for it.
  *
  * The other workers fail because it left. A launcher whose workers fail together learns here which one failed first.
- * @param worker  receives its rank, or MDIST_NONE in any of these cases: no session has ended in this way since
+ * @param rank  receives its rank, or MDIST_NONE in any of these cases: no session has ended in this way since
  *                mdist_store_create or mdist_store_restart; all workers of the next session have joined since; or the
  *                first to go was lost without saying that it leaves
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_store_first_gone(const mdist_store_t *store, uint32_t *worker, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_store_first_gone(const mdist_store_t *store, uint32_t *rank, mdist_error_t **error);
 
 /**
  * Ends the store and frees its address. Workers that have formed their session continue without it.

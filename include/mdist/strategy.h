@@ -10,7 +10,7 @@
  *     }
  *     mdist_strategy_t *strategy = NULL;
  *     mdist_strategy_create(NULL, &strategy, &error); // with MDIST_DEVICES=cpu*2 in the environment: two replicas
- *     mdist_run(strategy, greet, "hello", NULL, 0, NULL, 0, NULL, &error);
+ *     mdist_run(strategy, greet, "hello", NULL, &error);
  *
  * A strategy owns the devices of this worker (this process). Each device carries one replica, with its own copy of the
  * model. A replica id counts over the whole job. The local replicas are those of this worker, counted from 0.
@@ -20,7 +20,7 @@
  * - Everywhere else you are in cross-replica context: use the functions that take a strategy.
  * - A call in the wrong context is MDIST_ERR_WRONG_CONTEXT. The message says what to call instead.
  *
- * For replicas that you enter yourself, step.h says what differs.
+ * For replicas that you enter yourself, threads.h says what differs.
  *
  * (TensorFlow: tf.distribute.Strategy, Strategy.run, ReplicaContext.)
  */
@@ -66,7 +66,7 @@ typedef enum mdist_implementation {
  * - The library compares each operation with those of the other replicas.
  * - Each operation has the whole timeout. If one fails, those before it are done.
  * - These calls take packs: mdist_all_reduce, mdist_strategy_all_reduce, mdist_strategy_reduce without axes, and
- *   mdist_strategy_reduce_to. The `_start` collectives refuse them. Other calls do not use them.
+ *   mdist_strategy_reduce_to. mdist_collective_start refuses them. Other calls do not use them.
  */
 typedef struct mdist_call_options {
     uint32_t struct_size;       /* sizeof(mdist_call_options_t) as you were compiled */
@@ -85,7 +85,7 @@ typedef struct mdist_call_options {
  *
  * If the configuration names other workers, the workers meet in this call. It returns when all have come. A worker
  * that is refused fails at once; the others wait for the right one until `communication.join_timeout`.
- * (docs/configuration.md says how to name workers. A config that you made looks at the environment only if
+ * (docs/reference/clusters.md says how to name workers. A config that you made looks at the environment only if
  * mdist_config_load_environment loaded it. If it did not, and names no other workers, workers that the environment
  * tells of would each train alone: after `mdist launch` that is MDIST_ERR_CONFIG, reason `unread`, and a warning after
  * other launchers. The key `strategy: mirrored`, or MDIST_BOOTSTRAP=single, says that it is meant.)
@@ -125,7 +125,7 @@ MDIST_API void mdist_strategy_abort(mdist_strategy_t *strategy);
 /**
  * Returns MDIST_OK while collectives can go on, else the error that ended them.
  *
- * That error is the one that the first failed call got: MDIST_ERR_PEER_LOST with mdist_error_worker, MDIST_ERR_TIMEOUT,
+ * That error is the one that the first failed call got: MDIST_ERR_PEER_LOST with mdist_error_rank, MDIST_ERR_TIMEOUT,
  * MDIST_ERR_ABORTED ... The function only reads what this worker knows. Workers exchange heartbeats all the time
  * (`communication.heartbeat_timeout`), so a lost worker shows up here without any collective. (TensorFlow:
  * check_health.)
@@ -163,11 +163,18 @@ MDIST_API uint32_t mdist_strategy_worker_count(const mdist_strategy_t *strategy)
 /**
  * Returns this worker's rank, from 0; MDIST_NONE for a bad handle.
  *
- * If all workers have as many replicas, its replica ids start at rank * local replicas. In an elastic job they start at
- * mdist_change_t::first_replica_id (elastic.h).
+ * mdist_strategy_first_replica_id says where its replica ids begin.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API uint32_t mdist_strategy_worker(const mdist_strategy_t *strategy);
+MDIST_API uint32_t mdist_strategy_rank(const mdist_strategy_t *strategy);
+
+/**
+ * Returns the replica id of this worker's first local replica; MDIST_NONE for a bad handle.
+ *
+ * Local replica i has this id plus i. In an elastic job it changes with mdist_regroup.
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.3
+ */
+MDIST_API uint32_t mdist_strategy_first_replica_id(const mdist_strategy_t *strategy);
 
 /**
  * Returns 1 on the one worker that does what is done once per job, else 0.
@@ -186,6 +193,25 @@ MDIST_API int32_t mdist_strategy_is_chief(const mdist_strategy_t *strategy);
  */
 MDIST_API mdist_status_t mdist_strategy_device(const mdist_strategy_t *strategy, uint32_t local_replica, char *text,
                                                size_t capacity, size_t *needed, mdist_error_t **error);
+
+/**
+ * What goes into a run and comes out of it. NULL: nothing, and the strategy's limits. (mdist_run, mdist_map,
+ * mdist_run_named, mdist_run_begin, mdist_update, mdist_update_devices, mdist_update_named.)
+ *
+ * @p results receives values that you own, also those that are NULL because nobody set them. They stay untouched if the
+ * call fails.
+ */
+typedef struct mdist_run_io {
+    uint32_t struct_size;            /* sizeof(mdist_run_io_t) as you were compiled */
+    uint32_t flags;                  /* must be 0 */
+    mdist_value_t *const *arguments; /* values that a step reads with mdist_replica_argument. Each replica sees its own
+                                        tensor of a per-replica or mirrored value; all see that of a plain value */
+    size_t argument_count;
+    mdist_value_t **results; /* values that steps set with mdist_replica_set_result, or that updates make */
+    size_t result_count;
+    uint64_t timeout_ns; /* of the collectives of this run that give none of their own; 0: the strategy's.
+                            0 for updates */
+} mdist_run_io_t;
 
 /**
  * Your computation. The library calls it once per local replica.
@@ -219,21 +245,14 @@ typedef int32_t (*mdist_step_fn)(mdist_replica_t *replica, void *user_data);
  * - MDIST_ERR_WRONG_CONTEXT: called in a step
  * - MDIST_ERR_FAILED_PRECONDITION: another thread is running this strategy
  *
- * @param options    timeout_ns applies to the collectives of this run that give none of their own
- * @param arguments  values that a step reads with mdist_replica_argument. Each replica sees its own tensor of a
- *                   per-replica or mirrored value; all see the one tensor of a plain value. May be NULL if the count
- *                   is 0.
- * @param results    receives @p result_count values that steps set with mdist_replica_set_result. A value is plain if
- *                   each worker of the job has one replica and the job is not elastic, else per-replica; NULL if no
- *                   replica set it. If only some set it: MDIST_ERR_MISMATCH. A result that was set at paths is a
- *                   structure; every replica must set the same paths.
+ * @param io  Its results are per-replica values, in every job; NULL for one that no replica set. If only some set it:
+ *            MDIST_ERR_MISMATCH. A result that was set at paths is a structure; every replica must set the same paths.
  * @thread one at a time per strategy   @blocks until every step has returned
  * @collective no; the first run of an elastic job makes a commit: all workers
  * @calls-back step, as its type says; in that commit: the blobs' save functions   @since 0.1
  */
 MDIST_API mdist_status_t mdist_run(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data,
-                                   mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
-                                   size_t result_count, const mdist_call_options_t *options, mdist_error_t **error);
+                                   const mdist_run_io_t *io, mdist_error_t **error);
 
 /**
  * Computes element @p element of mdist_map, in the step of the replica that got it.
@@ -253,17 +272,15 @@ typedef int32_t (*mdist_element_fn)(mdist_replica_t *replica, uint64_t element, 
  * takes all elements together: MEAN divides by @p count. (TensorFlow: DistributionStrategy.map and its MapOutput.)
  *
  * @p function must not call collectives or merges, because replicas have different numbers of elements.
- * @param count      the same on all workers; if there are results, large enough to give every worker an element
- * @param arguments  plain and mirrored values only, since an element must not depend on its replica
- * @param results    as in mdist_run, stacked; no rows for a replica without elements. Elements of different types,
- *                   shapes or paths are MDIST_ERR_MISMATCH.
+ * @param count  the same on all workers; if there are results, large enough to give every worker an element
+ * @param io     Arguments are plain and mirrored values only, since an element must not depend on its replica. Results
+ *               are as in mdist_run, stacked; no rows for a replica without elements. Elements of different types,
+ *               shapes or paths are MDIST_ERR_MISMATCH.
  * @thread one at a time per strategy   @blocks until the last element is done   @collective no
  * @calls-back function, as a step of mdist_run   @since 0.1
  */
 MDIST_API mdist_status_t mdist_map(mdist_strategy_t *strategy, uint64_t count, mdist_element_fn function,
-                                   void *user_data, mdist_value_t *const *arguments, size_t argument_count,
-                                   mdist_value_t **results, size_t result_count, const mdist_call_options_t *options,
-                                   mdist_error_t **error);
+                                   void *user_data, const mdist_run_io_t *io, mdist_error_t **error);
 
 /**
  * Returns the replica id, 0 to mdist_replica_count - 1 over the whole job; MDIST_NONE for a bad handle.

@@ -22,7 +22,8 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
     uint32_t replica_count() const noexcept { return mdist_strategy_replica_count(get()); }
     uint32_t local_replica_count() const noexcept { return mdist_strategy_local_replica_count(get()); }
     uint32_t worker_count() const noexcept { return mdist_strategy_worker_count(get()); }
-    uint32_t worker() const noexcept { return mdist_strategy_worker(get()); } // this worker's rank, from 0
+    uint32_t rank() const noexcept { return mdist_strategy_rank(get()); } // this worker's rank, from 0
+    uint32_t first_replica_id() const noexcept { return mdist_strategy_first_replica_id(get()); } // of this worker
     // Whether this worker does the work needed only once: writes checkpoints, prints.
     bool is_chief() const noexcept { return mdist_strategy_is_chief(get()) != 0; }
     void abort() noexcept { mdist_strategy_abort(get()); }
@@ -40,12 +41,12 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
     // a ConstTensor) is the replica's part of the returned Value. If the step returns a tuple of N, this returns a
     // std::array of N.
     template <typename Step>
-    auto run(Step &&step, const Values &arguments = {}, CallOptions options = {});
+    auto run(Step &&step, const Values &arguments = {}, std::chrono::nanoseconds timeout = {});
 
     // Calls function(Replica &, uint64_t element) for elements 0 to count - 1. Each element runs on one replica; all
     // replicas of the job work at the same time. Results are stacked, with a row for each element of a replica.
     template <typename Function>
-    auto map(uint64_t count, Function &&function, const Values &arguments = {}, CallOptions options = {});
+    auto map(uint64_t count, Function &&function, const Values &arguments = {}, std::chrono::nanoseconds timeout = {});
 
     // Reduces the buffers of all local replicas in one call, in place: all buffers of a replica, then those of the
     // next.
@@ -63,7 +64,8 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
     Value reduce(mdist_reduce_op_t op, const Value &value, std::initializer_list<int32_t> axes = {},
                  CallOptions options = {}) {
         return make([&](mdist_value_t **out) {
-            detail::call(mdist_strategy_reduce, get(), op, value.get(), axes.begin(), axes.size(), out, options.get());
+            detail::call(mdist_strategy_reduce_axes, get(), op, value.get(), axes.begin(), axes.size(), out,
+                         options.get());
         });
     }
     // Reduces to the devices that the value came from, or to the named one.
@@ -208,24 +210,24 @@ struct MergeCall {
 } // namespace detail
 
 template <typename Step>
-auto Strategy::run(Step &&step, const Values &arguments, CallOptions options) {
+auto Strategy::run(Step &&step, const Values &arguments, std::chrono::nanoseconds timeout) {
     using Returned = std::invoke_result_t<Step &, Replica &>;
     using StepCall = detail::StepCall<std::remove_reference_t<Step>>;
     std::array<mdist_value_t *, detail::result_count<Returned>> handles{};
     StepCall call{step, {}};
-    call.thrown.call(mdist_run, get(), StepCall::on_replica, &call, detail::handles(arguments).data(), arguments.size(),
-                     handles.data(), handles.size(), options.get());
+    const detail::RunIo io(detail::handles(arguments), handles.data(), handles.size(), timeout);
+    call.thrown.call(mdist_run, get(), StepCall::on_replica, &call, io.get());
     return detail::make_results<Returned, Value>(handles);
 }
 
 template <typename Function>
-auto Strategy::map(uint64_t count, Function &&function, const Values &arguments, CallOptions options) {
+auto Strategy::map(uint64_t count, Function &&function, const Values &arguments, std::chrono::nanoseconds timeout) {
     using Returned = std::invoke_result_t<Function &, Replica &, uint64_t>;
     using ElementCall = detail::ElementCall<std::remove_reference_t<Function>>;
     std::array<mdist_value_t *, detail::result_count<Returned>> handles{};
     ElementCall call{function, {}};
-    call.thrown.call(mdist_map, get(), count, ElementCall::on_element, &call, detail::handles(arguments).data(),
-                     arguments.size(), handles.data(), handles.size(), options.get());
+    const detail::RunIo io(detail::handles(arguments), handles.data(), handles.size(), timeout);
+    call.thrown.call(mdist_map, get(), count, ElementCall::on_element, &call, io.get());
     return detail::make_results<Returned, Value>(handles);
 }
 

@@ -87,8 +87,8 @@ MDIST_API const char *mdist_dtype_name(mdist_dtype_t dtype);
 /**
  * Fills @p out with a description of the memory at @p data, on the host or on a GPU. The library finds out which.
  *
- * It checks the type, the rank, and that the size in bytes fits. Without data the first dimension may be MDIST_ROWS,
- * for mdist_dataset_map.
+ * It checks the type, the rank, and that the size in bytes fits. Without data the first dimension may be
+ * MDIST_UNKNOWN_LENGTH, for mdist_dataset_map.
  * @param data   may be NULL: to be filled in later, or zeros where a function says so. Cast away const for memory that
  *               is only read.
  * @param shape  @p rank dimensions; may be NULL for a scalar

@@ -99,7 +99,8 @@ using ElementOf = typename decltype(memory_of(std::declval<Data &>()))::value_ty
 
 using Shape = std::initializer_list<uint64_t>;
 
-// A Span of a temporary tensor stays valid: the memory is the strategy's or the caller's. gcc 14 warns there unless told so.
+// A Span of a temporary tensor stays valid: the memory is the strategy's or the caller's. gcc 14 warns there unless
+// told so.
 #if __has_cpp_attribute(gnu::no_dangling)
 #define MDIST_NO_DANGLING [[gnu::no_dangling]]
 #else
@@ -129,7 +130,7 @@ class BasicTensor : public mdist_tensor_t {
     BasicTensor(const BasicTensor<Other> &writable) : mdist_tensor_t(writable) {}
 
     // A type and shape without memory. Use it for an initial value of zeros, or for a map's result, which may have
-    // MDIST_ROWS as its first dimension.
+    // MDIST_UNKNOWN_LENGTH as its first dimension.
     template <typename T>
     static BasicTensor of(Shape dimensions) {
         BasicTensor result(dtype_of<T>);

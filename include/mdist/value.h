@@ -176,8 +176,8 @@ MDIST_API mdist_status_t mdist_values_from_function(mdist_strategy_t *strategy, 
  * @param out  shares the tensors of @p indices and @p values; both may be destroyed
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_value_rows(const mdist_value_t *indices, const mdist_value_t *values,
-                                          mdist_value_t **out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_value_sparse(const mdist_value_t *indices, const mdist_value_t *values,
+                                            mdist_value_t **out, mdist_error_t **error);
 
 /**
  * Describes the indices that belong to tensor @p index of a value of rows.

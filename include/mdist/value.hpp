@@ -3,6 +3,7 @@
 // changes. A structure is a value made of several values, its leaves, each at a path: "loss", "grads.0".
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -43,9 +44,9 @@ class Value : public Handle<mdist_value_t, mdist_value_destroy> {
 
     // Makes a value of rows of larger tensors. Tensor i of `values` holds rows; tensor i of `indices`, int64, says
     // which rows.
-    static Value rows(const Value &indices, const Value &values) {
+    static Value sparse(const Value &indices, const Value &values) {
         mdist_value_t *out = nullptr;
-        detail::call(mdist_value_rows, indices.get(), values.get(), &out);
+        detail::call(mdist_value_sparse, indices.get(), values.get(), &out);
         return Value(out);
     }
 
@@ -132,6 +133,28 @@ Leaves leaves(Parts &&...parts) {
 }
 
 namespace detail {
+
+// What goes into a run, and where its results go. Keeps the arguments' handles.
+class RunIo {
+  public:
+    RunIo(const std::vector<mdist_value_t *> &arguments, mdist_value_t **results, size_t result_count,
+          std::chrono::nanoseconds timeout = {})
+        : arguments_(arguments) {
+        io_.struct_size = sizeof io_;
+        io_.arguments = arguments_.data();
+        io_.argument_count = arguments_.size();
+        io_.results = results;
+        io_.result_count = result_count;
+        io_.timeout_ns = timeout.count() < 0 ? 1 : static_cast<uint64_t>(timeout.count());
+    }
+    RunIo(const RunIo &) = delete;
+    RunIo &operator=(const RunIo &) = delete;
+    const mdist_run_io_t *get() const noexcept { return &io_; }
+
+  private:
+    std::vector<mdist_value_t *> arguments_;
+    mdist_run_io_t io_{};
+};
 
 inline std::vector<mdist_value_t *> handles(const Values &values) {
     std::vector<mdist_value_t *> result;

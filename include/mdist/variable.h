@@ -10,7 +10,7 @@
  *     mdist_variable_options_t options = {sizeof options, MDIST_SYNC_ON_WRITE, MDIST_AGGREGATION_SUM, 0, NULL};
  *     mdist_variable_t *total = NULL;
  *     mdist_variable_create(strategy, "total", &numbers, &total, &options, &error);
- *     mdist_run(strategy, add, total, NULL, 0, NULL, 0, NULL, &error); // now total is three times numbers
+ *     mdist_run(strategy, add, total, NULL, &error); // now total is three times numbers
  *
  * - A mirrored variable (synchronization ON_WRITE) with aggregation SUM, MEAN or ONLY_FIRST_REPLICA stays equal on all
  *   replicas. A write inside a step reduces what the replicas write, and applies the result to every copy. With NONE,
@@ -104,7 +104,7 @@ MDIST_API mdist_status_t mdist_replica_variable_create(mdist_replica_t *replica,
  * - It writes the copies of this worker. Call it with equal values on all workers, else their copies differ.
  * - A plain or mirrored value goes to every copy.
  * - Each tensor of a per-replica value goes to its own copy; the copies then differ.
- * - A value of rows (mdist_value_rows) writes those rows of the copies and no others, as mdist_replica_assign_rows
+ * - A value of rows (mdist_value_sparse) writes those rows of the copies and no others, as mdist_replica_assign_sparse
  *   does.
  * - Inside mdist_update's function the call writes only the copy at hand, from that copy's tensor of the value.
  *
@@ -147,18 +147,18 @@ MDIST_API mdist_status_t mdist_replica_assign(mdist_replica_t *replica, mdist_va
  * - MEAN: as SUM, with each row divided by the number of replicas.
  *
  * With ONLY_FIRST_REPLICA, SUM and MEAN every replica must call, with any number of rows.
- * - MDIST_ERR_UNSUPPORTED, reason `rows_aggregation`: SET, MIN or MAX with aggregation SUM or MEAN
- * - MDIST_ERR_UNSUPPORTED, reason `rows_on_read`: the variable is sync-on-read
+ * - MDIST_ERR_UNSUPPORTED, reason `sparse_aggregation`: SET, MIN or MAX with aggregation SUM or MEAN
+ * - MDIST_ERR_UNSUPPORTED, reason `sparse_on_read`: the variable is sync-on-read
  * - MDIST_ERR_INVALID_ARGUMENT: the variable has no row of some index; nothing is written
  * @param indices  int64 [k]
  * @param values   [k, ...]: the variable's shape, except for the first dimension
  * @thread replica   @blocks as mdist_all_reduce where replicas take part   @collective all replicas, or no
  * @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_replica_assign_rows(mdist_replica_t *replica, mdist_variable_t *variable,
-                                                   mdist_assign_t assign, const mdist_tensor_t *indices,
-                                                   const mdist_tensor_t *values, const mdist_call_options_t *options,
-                                                   mdist_error_t **error);
+MDIST_API mdist_status_t mdist_replica_assign_sparse(mdist_replica_t *replica, mdist_variable_t *variable,
+                                                     mdist_assign_t assign, const mdist_tensor_t *indices,
+                                                     const mdist_tensor_t *values, const mdist_call_options_t *options,
+                                                     mdist_error_t **error);
 
 /**
  * Reads a variable outside of steps, as a plain value (a copy in host memory).
@@ -242,8 +242,9 @@ MDIST_API mdist_status_t mdist_variable_arena(const mdist_strategy_t *strategy, 
  * @param local_replica  may be NULL
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_variable_of(const mdist_strategy_t *strategy, const void *address,
-                                           mdist_variable_t **out, uint32_t *local_replica, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_variable_at_address(const mdist_strategy_t *strategy, const void *address,
+                                                   mdist_variable_t **out, uint32_t *local_replica,
+                                                   mdist_error_t **error);
 
 /**
  * Finds a variable by its name, no matter who created it, even in a step.
@@ -252,8 +253,8 @@ MDIST_API mdist_status_t mdist_variable_of(const mdist_strategy_t *strategy, con
  * @param out  receives your own handle to the variable, which is freed with the last of its handles
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_variable_find(const mdist_strategy_t *strategy, const char *name, mdist_variable_t **out,
-                                             mdist_error_t **error);
+MDIST_API mdist_status_t mdist_variable_named(const mdist_strategy_t *strategy, const char *name,
+                                              mdist_variable_t **out, mdist_error_t **error);
 
 /**
  * Changes one copy of a variable, in update context.
@@ -277,16 +278,12 @@ typedef int32_t (*mdist_update_fn)(uint32_t local_replica, const mdist_tensor_t 
  * Calls @p update for each local copy, one after another (TensorFlow: StrategyExtended.update).
  *
  * It stops at the first failure. Copies that were already changed stay changed. In a step, call mdist_merge_call first.
- * @param arguments  each copy sees its own tensor of a per-replica or mirrored value; all see the one tensor of a plain
- *                   value. May be NULL if the count is 0.
- * @param results    receives @p result_count values, as from mdist_run: the results of all copies, regrouped leaf by
- *                   leaf
+ * @param io  timeout_ns must be 0. Results are the results of all copies, regrouped leaf by leaf as those of mdist_run.
  * @thread one at a time per strategy   @blocks until the last copy is done   @collective no
  * @calls-back update, on this thread   @since 0.1
  */
 MDIST_API mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_fn update, void *user_data,
-                                      mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
-                                      size_t result_count, mdist_error_t **error);
+                                      const mdist_run_io_t *io, mdist_error_t **error);
 
 /**
  * Calls @p update once per device of the strategy, with NULL for the copy.
@@ -296,9 +293,8 @@ MDIST_API mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_f
  * @thread one at a time per strategy   @blocks until the last device is done   @collective no
  * @calls-back update, on this thread   @since 0.1
  */
-MDIST_API mdist_status_t mdist_update_non_slot(mdist_strategy_t *strategy, mdist_update_fn update, void *user_data,
-                                               mdist_value_t *const *arguments, size_t argument_count,
-                                               mdist_value_t **results, size_t result_count, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_update_devices(mdist_strategy_t *strategy, mdist_update_fn update, void *user_data,
+                                              const mdist_run_io_t *io, mdist_error_t **error);
 
 /**
  * Destroys a handle; the last handle frees the variable and its place in the arenas.

@@ -57,14 +57,14 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
     static std::pair<Variable, uint32_t> of(const Strategy &strategy, ConstTensor tensor) {
         mdist_variable_t *out = nullptr;
         uint32_t local_replica = 0;
-        detail::call(mdist_variable_of, strategy.get(), tensor.data, &out, &local_replica);
+        detail::call(mdist_variable_at_address, strategy.get(), tensor.data, &out, &local_replica);
         return {Variable(out), local_replica};
     }
 
     // Finds a variable by its name, whoever made it; also in a step.
     static Variable find(const Strategy &strategy, const std::string &name) {
         mdist_variable_t *out = nullptr;
-        detail::call(mdist_variable_find, strategy.get(), name.c_str(), &out);
+        detail::call(mdist_variable_named, strategy.get(), name.c_str(), &out);
         return Variable(out);
     }
 
@@ -85,9 +85,9 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
 
     // Assigns rows in a step. Row i of `values` goes into row indices[i]; the variable's aggregation combines all
     // replicas.
-    void assign_rows(Replica &replica, mdist_assign_t assign, ConstTensor indices, ConstTensor values,
-                     CallOptions options = {}) {
-        detail::call(mdist_replica_assign_rows, replica.get(), get(), assign, &indices, &values, options.get());
+    void assign_sparse(Replica &replica, mdist_assign_t assign, ConstTensor indices, ConstTensor values,
+                       CallOptions options = {}) {
+        detail::call(mdist_replica_assign_sparse, replica.get(), get(), assign, &indices, &values, options.get());
     }
 
     // Assigns outside of steps.
@@ -108,8 +108,8 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
         using UpdateCall = detail::UpdateCall<std::remove_reference_t<Update>>;
         std::array<mdist_value_t *, detail::result_count<Returned>> handles{};
         UpdateCall call{update, {}};
-        call.thrown.call(mdist_update, get(), UpdateCall::on_copy, &call, detail::handles(arguments).data(),
-                         arguments.size(), handles.data(), handles.size());
+        const detail::RunIo io(detail::handles(arguments), handles.data(), handles.size());
+        call.thrown.call(mdist_update, get(), UpdateCall::on_copy, &call, io.get());
         return detail::make_results<Returned, Value>(handles);
     }
 
@@ -125,13 +125,13 @@ class Variable : public Handle<mdist_variable_t, mdist_variable_destroy> {
 // The same as Variable::update for state that belongs to no variable, such as an optimizer's step counter. Calls
 // update(local_replica, ConstTensors arguments) for each local device.
 template <typename Update>
-auto update_non_slot(Strategy &strategy, Update &&update, const Values &arguments = {}) {
+auto update_devices(Strategy &strategy, Update &&update, const Values &arguments = {}) {
     using Returned = std::invoke_result_t<Update &, uint32_t, ConstTensors>;
     using UpdateCall = detail::UpdateCall<std::remove_reference_t<Update>>;
     std::array<mdist_value_t *, detail::result_count<Returned>> handles{};
     UpdateCall call{update, {}};
-    call.thrown.call(mdist_update_non_slot, strategy.get(), UpdateCall::on_device, &call,
-                     detail::handles(arguments).data(), arguments.size(), handles.data(), handles.size());
+    const detail::RunIo io(detail::handles(arguments), handles.data(), handles.size());
+    call.thrown.call(mdist_update_devices, strategy.get(), UpdateCall::on_device, &call, io.get());
     return detail::make_results<Returned, Value>(handles);
 }
 

@@ -5,15 +5,15 @@
  * Example, in a step:
  *
  *     float x = 1;
- *     const mdist_buffer_t buffer = {&x, 1, MDIST_FLOAT32, 0};
+ *     const mdist_buffer_t one = {&x, 1, MDIST_FLOAT32, 0};
+ *     const mdist_collective_description_t sum = {sizeof sum, MDIST_COLLECTIVE_ALL_REDUCE, MDIST_SUM, 0,
+ *                                                 &one, &one, 1, NULL, NULL};
  *     mdist_work_t *work = NULL;
- *     int32_t done = 0;
- *     mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL);
- *     mdist_work_wait(work, MDIST_FOREVER, &done, NULL); // before it, compute something that does not need x
- *     assert(done && x == 2);
+ *     mdist_collective_start(replica, &sum, &work, NULL, NULL);
+ *     for (int32_t done = 0; !done;) mdist_work_test(work, &done, NULL); // or compute something that does not need x
  *     mdist_work_destroy(work);
  *
- * Each `_start` function takes what the collective of the same name takes, and returns at once.
+ * mdist_collective_start takes what a collective's function takes, as a struct, and returns at once.
  *
  * Buffers
  * - The buffers belong to the operation until mdist_work_test or mdist_work_wait says that it is done or has failed, or
@@ -61,91 +61,14 @@ extern "C" {
 typedef struct mdist_work mdist_work_t;
 
 /**
- * Starts an all-reduce and returns at once.
+ * Starts the collective that @p collective describes, and returns at once.
  *
- * The arguments are those of mdist_all_reduce. @p out is yours to destroy, here and in the functions below.
- * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
+ * The blocking forms of other replicas may meet it: it counts as the collective that it describes.
+ * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.3
  */
-MDIST_API mdist_status_t mdist_all_reduce_start(mdist_replica_t *replica, mdist_reduce_op_t op,
-                                                const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
-                                                size_t buffer_count, mdist_work_t **out,
+MDIST_API mdist_status_t mdist_collective_start(mdist_replica_t *replica,
+                                                const mdist_collective_description_t *collective, mdist_work_t **out,
                                                 const mdist_call_options_t *options, mdist_error_t **error);
-
-/**
- * Starts a broadcast and returns at once. The arguments are those of mdist_broadcast.
- * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_broadcast_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *buffers,
-                                               size_t buffer_count, mdist_work_t **out,
-                                               const mdist_call_options_t *options, mdist_error_t **error);
-
-/**
- * Starts an all-gather and returns at once. The arguments are those of mdist_all_gather.
- * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_all_gather_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
-                                                const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
-                                                const mdist_call_options_t *options, mdist_error_t **error);
-
-/**
- * Starts a reduce-scatter and returns at once. The arguments are those of mdist_reduce_scatter.
- * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_reduce_scatter_start(mdist_replica_t *replica, mdist_reduce_op_t op,
-                                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
-                                                    size_t buffer_count, mdist_work_t **out,
-                                                    const mdist_call_options_t *options, mdist_error_t **error);
-
-/**
- * Starts an all-to-all and returns at once. The arguments are those of mdist_all_to_all.
- * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_all_to_all_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
-                                                const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
-                                                const mdist_call_options_t *options, mdist_error_t **error);
-
-/**
- * Starts an all-to-all of parts and returns at once. The arguments are those of mdist_all_to_all_parts.
- * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.2
- */
-MDIST_API mdist_status_t mdist_all_to_all_parts_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
-                                                      const uint64_t *input_parts, const mdist_buffer_t *outputs,
-                                                      const uint64_t *output_parts, size_t buffer_count,
-                                                      mdist_work_t **out, const mdist_call_options_t *options,
-                                                      mdist_error_t **error);
-
-/**
- * Starts a reduction to one replica and returns at once. The arguments are those of mdist_reduce_to_root.
- * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_reduce_to_root_start(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
-                                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
-                                                    size_t buffer_count, mdist_work_t **out,
-                                                    const mdist_call_options_t *options, mdist_error_t **error);
-
-/**
- * Starts a gather to one replica and returns at once. The arguments are those of mdist_gather_to_root.
- * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_gather_to_root_start(mdist_replica_t *replica, uint32_t root,
-                                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
-                                                    size_t buffer_count, mdist_work_t **out,
-                                                    const mdist_call_options_t *options, mdist_error_t **error);
-
-/**
- * Starts a scatter and returns at once. The arguments are those of mdist_scatter.
- * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_scatter_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
-                                             const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
-                                             const mdist_call_options_t *options, mdist_error_t **error);
-
-/**
- * Starts a barrier and returns at once.
- * @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_barrier_start(mdist_replica_t *replica, mdist_work_t **out,
-                                             const mdist_call_options_t *options, mdist_error_t **error);
 
 /**
  * Moves the operation on as far as it goes without waiting for other replicas' calls, and says whether it is done.

@@ -3,6 +3,7 @@
 
 #include "util/failure.h"
 #include "util/text.h"
+#include "util/utf8.h"
 
 namespace mdist {
 namespace {
@@ -16,12 +17,24 @@ void need(const void *pointer, const char *name) {
     if (pointer == nullptr) throw invalid(text(name, " is NULL"));
 }
 
+void need_text(const char *text, const char *name) {
+    need(text, name);
+    require_utf8(name, text);
+}
+
 void need_array(const void *pointer, std::size_t count, const char *name) {
     if (pointer == nullptr && count != 0) throw invalid(text(name, " is NULL with count ", count));
 }
 
 void need_zero(uint64_t field, const char *name) {
     if (field != 0) throw invalid(text(name, " is ", field, "; it must be 0"));
+}
+
+void check_number(uint64_t number, const char *name, Reserved meant) {
+    constexpr uint64_t kFirst = 0x7fffffffffffff00, kLast = 0x7fffffffffffffff;
+    if (number < kFirst || number > kLast || number == meant.number) return;
+    throw invalid(text(name, " is ", number, "; the numbers from 2^63 - 256 on have a meaning elsewhere. Use ",
+                       meant.name, " or a smaller number"));
 }
 
 void check_struct_size(const void *options, std::size_t first_size, std::size_t known_size, const char *name) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 
@@ -13,10 +14,21 @@ namespace mdist {
 
 /// Refuses NULL: "out is NULL".
 void need(const void *pointer, const char *name);
+/// Refuses NULL, and what is not UTF-8. For names, paths and other text that a program gives.
+void need_text(const char *text, const char *name);
 /// Refuses NULL unless the count is 0.
 void need_array(const void *pointer, std::size_t count, const char *name);
 /// Refuses a nonzero flag or reserved field that this version does not know.
 void need_zero(uint64_t field, const char *name);
+
+/// A macro of those that are larger than any count, and what it is called.
+struct Reserved {
+    uint64_t number;
+    const char *name;
+};
+/// Refuses the numbers from 2^63 - 256 to 2^63 - 1, but for `meant`: they are macros for other places (MDIST_FOREVER,
+/// MDIST_LATEST ...).
+void check_number(uint64_t number, const char *name, Reserved meant = {MDIST_FOREVER, "MDIST_FOREVER"});
 
 /// Checks a caller's `struct_size`. It must be at least `first_size`, and all bytes past `known_size` must be zero.
 /// Else throws UNSUPPORTED, since a newer caller asks for something that this version lacks.

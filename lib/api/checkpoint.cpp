@@ -13,6 +13,9 @@ using namespace mdist;
 
 namespace {
 
+// What is above is a macro, or could become one (base.h).
+constexpr uint64_t kLargestNumber = 0x7ffffffffffffeff;
+
 constexpr const char *kInstead = "mdist_merge_call, and do it in the merge";
 
 /// Runs `body(Checkpoint &)` with the turn of its strategy.
@@ -48,7 +51,7 @@ mdist_status_t mdist_checkpoint_add(mdist_checkpoint_t *checkpoint, const char *
 mdist_status_t mdist_checkpoint_add_iterator(mdist_checkpoint_t *checkpoint, const char *name,
                                              mdist_iterator_t *iterator, mdist_error_t **error) {
     return checkpoint_guard("mdist_checkpoint_add_iterator", checkpoint, error, [&](Checkpoint &self) {
-        need(name, "name");
+        need_text(name, "name");
         self.add_iterator(name, pin(iterator).shared());
     });
 }
@@ -56,8 +59,8 @@ mdist_status_t mdist_checkpoint_add_iterator(mdist_checkpoint_t *checkpoint, con
 mdist_status_t mdist_checkpoint_set_text(mdist_checkpoint_t *checkpoint, const char *key, const char *text,
                                          mdist_error_t **error) {
     return checkpoint_guard("mdist_checkpoint_set_text", checkpoint, error, [&](Checkpoint &self) {
-        need(key, "key");
-        need(text, "text");
+        need_text(key, "key");
+        need_text(text, "text");
         self.set_text(key, text);
     });
 }
@@ -65,16 +68,27 @@ mdist_status_t mdist_checkpoint_set_text(mdist_checkpoint_t *checkpoint, const c
 mdist_status_t mdist_checkpoint_text(const mdist_checkpoint_t *checkpoint, const char *key, char *text, size_t capacity,
                                      size_t *needed, mdist_error_t **error) {
     return checkpoint_guard("mdist_checkpoint_text", checkpoint, error, [&](const Checkpoint &self) {
-        need(key, "key");
+        need_text(key, "key");
         copy_text(self.text_of(key), text, capacity, needed);
     });
+}
+
+size_t mdist_checkpoint_text_count(const mdist_checkpoint_t *checkpoint) {
+    const auto pinned = try_pin(checkpoint);
+    return pinned ? pinned->text_count() : 0;
+}
+
+mdist_status_t mdist_checkpoint_text_key(const mdist_checkpoint_t *checkpoint, size_t index, char *text,
+                                         size_t capacity, size_t *needed, mdist_error_t **error) {
+    return checkpoint_guard("mdist_checkpoint_text_key", checkpoint, error,
+                            [&](const Checkpoint &self) { copy_text(self.text_key(index), text, capacity, needed); });
 }
 
 mdist_status_t mdist_checkpoint_save(mdist_checkpoint_t *checkpoint, uint64_t number,
                                      const mdist_call_options_t *options, mdist_error_t **error) {
     return checkpoint_guard("mdist_checkpoint_save", checkpoint, error, [&](Checkpoint &self) {
-        if (number >= MDIST_LATEST)
-            throw invalid(text("number is ", number, "; it must be less than MDIST_LATEST (2^63 - 1)"));
+        if (number > kLargestNumber)
+            throw invalid(text("number is ", number, "; the largest is ", kLargestNumber, " (2^63 - 257)"));
         self.save(number, timeout_of(options));
     });
 }
@@ -85,8 +99,9 @@ mdist_status_t mdist_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64_t
         const mdist_restore_options_t known = read_options(options, "options");
         if ((known.flags & ~static_cast<uint32_t>(MDIST_RESTORE_PARTIAL)) != 0)
             throw invalid(text("options.flags is ", known.flags, "; use MDIST_RESTORE_PARTIAL (1) or 0"));
-        if (number > MDIST_LATEST)
-            throw invalid(text("number is ", number, "; the largest is MDIST_LATEST (2^63 - 1)"));
+        if (number > kLargestNumber && number != MDIST_LATEST)
+            throw invalid(
+                text("number is ", number, "; it can be MDIST_LATEST, or at most ", kLargestNumber, " (2^63 - 257)"));
         const uint64_t given = self.restore(number == MDIST_LATEST ? std::nullopt : std::optional(number),
                                             (known.flags & MDIST_RESTORE_PARTIAL) != 0, known.timeout_ns);
         if (restored != nullptr) *restored = given;

@@ -19,13 +19,14 @@ namespace {
 /// Runs a collective in replica context.
 mdist_status_t collective(const Call &call, mdist_replica_t *replica, const mdist_call_options_t *options,
                           mdist_error_t **error) {
-    return collective_guard(call.kind->name(), call, replica, others_in(options), options, error,
-                            [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout) {
-                                place.await_turn(self, call.kind->name());
-                                perform_packs(place.seat.executors, place.seat.party, own,
-                                              packing_of(self.job(), options), timeout);
-                                place.seat.operations.notice();
-                            });
+    const ArrayNames names = {.inputs = call.kind->traits().broadcasts ? "buffers" : "inputs"};
+    return collective_guard(
+        call.kind->name(), [&] { return call; }, names, replica, others_in(options), options, error,
+        [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout) {
+            place.await_turn(self, call.kind->name());
+            perform_packs(place.seat.executors, place.seat.party, own, packing_of(self.job(), options), timeout);
+            place.seat.operations.notice();
+        });
 }
 
 /// Throws INVALID_ARGUMENT if the strategy has no such device.
@@ -41,6 +42,24 @@ Asker asker_of(const Strategy &strategy, const calls::ValueFunction &function, c
 }
 
 constexpr const char *kInStep = "mdist_all_reduce, or mdist_merge_call first";
+
+mdist_status_t reduce_to_plain(const char *function, mdist_strategy_t *strategy, mdist_reduce_op_t op,
+                               const mdist_value_t *value, const int32_t *axes, size_t axis_count, mdist_value_t **out,
+                               const mdist_call_options_t *options, mdist_error_t **error) {
+    return shared_call_guard(function, strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
+        const auto pinned = pin(value);
+        others_wait = reduces_with_others(self, op, *pinned, axis_count != 0);
+        need_array(axes, axis_count, "axes");
+        if (axis_count > MDIST_MAX_RANK)
+            throw invalid(text("axis_count is ", axis_count, "; a value has at most ", MDIST_MAX_RANK, " dimensions"));
+        need(out, "out");
+        const Asker asker = asker_of(self, calls::kReduce, options);
+        self.require_sound();
+        const std::vector<int32_t> over(axes, axes + axis_count);
+        *out = publish<mdist_value_t>(over.empty() ? reduce_values(self, asker, op, {pinned.get()}, {Target::here()})[0]
+                                                   : reduce_value_axes(self, asker, op, *pinned, over));
+    });
+}
 
 } // namespace
 
@@ -118,22 +137,14 @@ mdist_status_t mdist_strategy_all_reduce(mdist_strategy_t *strategy, mdist_reduc
 }
 
 mdist_status_t mdist_strategy_reduce(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
-                                     const int32_t *axes, size_t axis_count, mdist_value_t **out,
-                                     const mdist_call_options_t *options, mdist_error_t **error) {
-    return shared_call_guard("mdist_strategy_reduce", strategy, kInStep, error, [&](Strategy &self, bool &others_wait) {
-        const auto pinned = pin(value);
-        others_wait = reduces_with_others(self, *pinned, axis_count != 0);
-        need_array(axes, axis_count, "axes");
-        if (axis_count > MDIST_MAX_RANK)
-            throw invalid(text("axis_count is ", axis_count, "; a value has at most ", MDIST_MAX_RANK, " dimensions"));
-        need(out, "out");
-        const Asker asker = asker_of(self, calls::kReduce, options);
-        self.require_sound();
-        const std::vector<int32_t> over(axes, axes + axis_count);
-        *out =
-            publish<mdist_value_t>(over.empty() ? reduce_values(self, asker, op, {pinned.get()}, {Target::here()})[0]
-                                                : reduce_value_axes(self, asker, op, *pinned, over));
-    });
+                                     mdist_value_t **out, const mdist_call_options_t *options, mdist_error_t **error) {
+    return reduce_to_plain("mdist_strategy_reduce", strategy, op, value, nullptr, 0, out, options, error);
+}
+
+mdist_status_t mdist_strategy_reduce_axes(mdist_strategy_t *strategy, mdist_reduce_op_t op, const mdist_value_t *value,
+                                          const int32_t *axes, size_t axis_count, mdist_value_t **out,
+                                          const mdist_call_options_t *options, mdist_error_t **error) {
+    return reduce_to_plain("mdist_strategy_reduce_axes", strategy, op, value, axes, axis_count, out, options, error);
 }
 
 mdist_status_t mdist_strategy_reduce_to(mdist_strategy_t *strategy, mdist_reduce_op_t op, mdist_value_t *const *values,
@@ -147,7 +158,7 @@ mdist_status_t mdist_strategy_reduce_to(mdist_strategy_t *strategy, mdist_reduce
             const PinnedValues pinned(values, count, "values");
             others_wait = self.reach.view().workers > 1 &&
                           std::any_of(pinned.all().begin(), pinned.all().end(),
-                                      [&](const Value *value) { return reduces_with_others(self, *value, false); });
+                                      [&](const Value *value) { return reduces_with_others(self, op, *value, false); });
             std::vector<Target> targets(count, Target::everywhere());
             for (size_t i = 0; destinations != nullptr && i < count; ++i) targets[i] = target_of(self, destinations[i]);
             NewHandles<mdist_value_t> results;

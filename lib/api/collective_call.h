@@ -63,19 +63,19 @@ void check_placed(const Job &job, uint32_t id, const Call &call, uint32_t replic
 /// Starts a checked call.
 void start_work(Replica &self, const GroupSeat &place, const Call &call, uint64_t timeout_ns, mdist_work_t **out);
 
-/// Checks `call` and runs `body(Replica &, const GroupSeat &, const Call &, timeout_ns)`, with the call as it is for
-/// the group that the options name.
-template <class Body>
-mdist_status_t collective_guard(const char *function, const Call &call, mdist_replica_t *replica, Others others,
-                                const mdist_call_options_t *options, mdist_error_t **error, Body &&body) {
+/// Checks the call that `asked()` gives, and runs `body(Replica &, const GroupSeat &, const Call &, timeout_ns)`, with
+/// the call as it is for the group that the options name.
+template <class Asked, class Body>
+mdist_status_t collective_guard(const char *function, Asked &&asked, const ArrayNames &names, mdist_replica_t *replica,
+                                Others others, const mdist_call_options_t *options, mdist_error_t **error,
+                                Body &&body) {
     return replica_guard(function, replica, others, error, [&](Replica &self) {
         const uint64_t timeout_ns = timeout_of(self.job(), options);
         self.require_concurrent(function);
         const GroupSeat place = seat_of(self, options);
-        Call own = call;
+        Call own = asked();
         std::vector<mdist_buffer_t> absent;
-        const char *const inputs = call.kind->traits().broadcasts ? "buffers" : "inputs";
-        need_arrays(own, self.id(), place.seat.replicas, {.inputs = inputs}, absent);
+        need_arrays(own, self.id(), place.seat.replicas, names, absent);
         place.place(own);
         with_operator(own, [&](const Call &known) {
             check_placed(self.job(), self.id(), known, place.seat.replicas);

@@ -60,21 +60,26 @@ mdist_status_t mdist_dataset_from_tensors(const mdist_tensor_t *arrays, size_t c
 
 mdist_status_t mdist_dataset_shard(const mdist_dataset_t *source, uint64_t shards, uint64_t index,
                                    mdist_dataset_t **out, mdist_error_t **error) {
-    return make_dataset("mdist_dataset_shard", source, out, error,
-                        [&](Source from) { return make_shard(std::move(from), shards, index); });
+    return make_dataset("mdist_dataset_shard", source, out, error, [&](Source from) {
+        check_number(shards, "shards", {MDIST_ONE_PER_WORKER, "MDIST_ONE_PER_WORKER"});
+        return make_shard(std::move(from), shards, index);
+    });
 }
 
 mdist_status_t mdist_dataset_shuffle(const mdist_dataset_t *source, uint64_t buffer_size, uint64_t seed,
                                      int32_t reshuffle_each_iteration, mdist_dataset_t **out, mdist_error_t **error) {
     return make_dataset("mdist_dataset_shuffle", source, out, error, [&](Source from) {
+        check_number(buffer_size, "buffer_size");
         return make_shuffle(std::move(from), buffer_size, seed, reshuffle_each_iteration != 0);
     });
 }
 
 mdist_status_t mdist_dataset_repeat(const mdist_dataset_t *source, uint64_t count, mdist_dataset_t **out,
                                     mdist_error_t **error) {
-    return make_dataset("mdist_dataset_repeat", source, out, error,
-                        [&](Source from) { return make_repeat(std::move(from), count); });
+    return make_dataset("mdist_dataset_repeat", source, out, error, [&](Source from) {
+        check_number(count, "count");
+        return make_repeat(std::move(from), count);
+    });
 }
 
 mdist_status_t mdist_dataset_map(const mdist_dataset_t *source, mdist_map_fn map, void *user_data,
@@ -93,25 +98,29 @@ mdist_status_t mdist_dataset_map(const mdist_dataset_t *source, mdist_map_fn map
 
 mdist_status_t mdist_dataset_batch(const mdist_dataset_t *source, uint64_t batch_size, int32_t drop_remainder,
                                    mdist_dataset_t **out, mdist_error_t **error) {
-    return make_dataset("mdist_dataset_batch", source, out, error,
-                        [&](Source from) { return make_batch(std::move(from), batch_size, drop_remainder != 0); });
+    return make_dataset("mdist_dataset_batch", source, out, error, [&](Source from) {
+        check_number(batch_size, "batch_size");
+        return make_batch(std::move(from), batch_size, drop_remainder != 0);
+    });
 }
 
 mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, uint64_t elements, mdist_dataset_t **out,
                                       mdist_error_t **error) {
     return make_dataset("mdist_dataset_prefetch", source, out, error, [&](Source from) {
+        check_number(elements, "elements");
         watch_forks(); // its iterators have threads
         return make_prefetch(std::move(from), elements);
     });
 }
 
-mdist_status_t mdist_dataset_name(const mdist_dataset_t *source, const char *const *paths, size_t count,
-                                  mdist_dataset_t **out, mdist_error_t **error) {
-    return make_dataset("mdist_dataset_name", source, out, error, [&](Source from) {
+mdist_status_t mdist_dataset_with_paths(const mdist_dataset_t *source, const char *const *paths, size_t count,
+                                        mdist_dataset_t **out, mdist_error_t **error) {
+    return make_dataset("mdist_dataset_with_paths", source, out, error, [&](Source from) {
         need_array(paths, count, "paths");
         std::vector<std::string> names;
         for (size_t i = 0; i < count; ++i) {
             if (paths[i] == nullptr || *paths[i] == '\0') throw invalid(text("path ", i, " of ", count, " is empty"));
+            need_text(paths[i], "path");
             names.emplace_back(paths[i]);
         }
         check_tree(names);
@@ -195,8 +204,8 @@ void mdist_iterator_destroy(mdist_iterator_t *iterator) {
     give_up(iterator);
 }
 
-mdist_status_t mdist_iterators_settle(uint64_t timeout_ns, int32_t *done, mdist_error_t **error) {
-    return guard("mdist_iterators_settle", error, [&] {
+mdist_status_t mdist_iterators_wait(uint64_t timeout_ns, int32_t *done, mdist_error_t **error) {
+    return guard("mdist_iterators_wait", error, [&] {
         need(done, "done");
         *done = wait_for_stragglers(timeout_ns) ? 1 : 0;
     });

@@ -19,14 +19,18 @@ mdist_status_t mdist_dataset_filter(const mdist_dataset_t *source, mdist_filter_
 
 mdist_status_t mdist_dataset_take(const mdist_dataset_t *source, uint64_t count, mdist_dataset_t **out,
                                   mdist_error_t **error) {
-    return make_dataset("mdist_dataset_take", source, out, error,
-                        [&](Source from) { return make_take(std::move(from), count); });
+    return make_dataset("mdist_dataset_take", source, out, error, [&](Source from) {
+        check_number(count, "count");
+        return make_take(std::move(from), count);
+    });
 }
 
 mdist_status_t mdist_dataset_skip(const mdist_dataset_t *source, uint64_t count, mdist_dataset_t **out,
                                   mdist_error_t **error) {
-    return make_dataset("mdist_dataset_skip", source, out, error,
-                        [&](Source from) { return make_skip(std::move(from), count); });
+    return make_dataset("mdist_dataset_skip", source, out, error, [&](Source from) {
+        check_number(count, "count");
+        return make_skip(std::move(from), count);
+    });
 }
 
 mdist_status_t mdist_dataset_concatenate(const mdist_dataset_t *first, const mdist_dataset_t *second,
@@ -56,6 +60,7 @@ mdist_status_t mdist_dataset_padded_batch(const mdist_dataset_t *source, uint64_
                                           const mdist_tensor_t *paddings, size_t padding_count, mdist_dataset_t **out,
                                           mdist_error_t **error) {
     return make_dataset("mdist_dataset_padded_batch", source, out, error, [&](const Source &from) {
+        check_number(batch_size, "batch_size");
         return make_padded_batch(from, batch_size, drop_remainder != 0, paddings, padding_count);
     });
 }

@@ -47,7 +47,7 @@ mdist_status_t elastic_guard(const char *function, mdist_strategy_t *handle, con
 void describe_change(const Job &job, uint64_t step, mdist_change_t *change) {
     change->generation = job.elastic.generation();
     change->step = step;
-    change->worker = job.replicas.worker();
+    change->rank = job.replicas.worker();
     change->worker_count = job.replicas.worker_count();
     change->first_replica_id = job.replicas.first_id();
     change->local_replica_count = job.replicas.local_count();
@@ -91,7 +91,7 @@ mdist_status_t mdist_blob_create(mdist_strategy_t *strategy, const char *name, s
     Kept kept(user_data, free_user_data);
     return guard("mdist_blob_create", error, [&] {
         const auto self = pin(strategy);
-        need(name, "name");
+        need_text(name, "name");
         need(out, "out");
         if (*name == '\0') throw invalid("the blob's name is empty");
         if (bytes > PTRDIFF_MAX) throw invalid(text("bytes is ", bytes, ", more than memory can hold"));

@@ -101,7 +101,7 @@ uint32_t mdist_error_replica(const mdist_error_t *error) {
     return error == nullptr ? MDIST_NONE : error->replica;
 }
 
-uint32_t mdist_error_worker(const mdist_error_t *error) {
+uint32_t mdist_error_rank(const mdist_error_t *error) {
     return error == nullptr ? MDIST_NONE : error->worker;
 }
 

@@ -148,8 +148,9 @@ mdist_status_t mdist_gradients_lend(mdist_gradients_t *gradients, uint32_t local
         need(tensors, "tensors");
         need_replica(*self, local_replica);
         if (!self->plan().options().lent)
-            throw invalid("these gradients have memory of the library; mdist_gradients_create_lent makes gradients "
-                          "that lie in the program's memory");
+            throw invalid(
+                "these gradients have memory of the library; mdist_gradients_create_lent makes gradients "
+                "that lie in the program's memory");
         if (count != self->plan().count())
             throw invalid(text("count is ", count, "; there are ", self->plan().count(), " gradients"));
         check_lent(*self, local_replica, tensors, 0);

@@ -45,8 +45,8 @@ GroupSeat seat_of(Job &job, uint32_t local, const mdist_call_options_t *options)
     job.elastic.require_generation(group->generation(), "options.group");
     if (!group->has(local)) {
         const uint32_t id = job.replicas.first_id() + local;
-        throw invalid(text("replica ", id, " is not a member of ", group->name(),
-                           "; only members call a collective of a group"))
+        throw invalid(
+            text("replica ", id, " is not a member of ", group->name(), "; only members call a collective of a group"))
             .replica(id);
     }
     check_implementation(*group, options->implementation);

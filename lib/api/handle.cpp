@@ -164,7 +164,7 @@ constexpr KindName kNames[] = {
     {"a loop", "a loop that was destroyed, or failed"},
     {"a record writer", "a record writer that was destroyed"},
     {"a group", "a group that was destroyed"},
-    {"a call", "a call that was destroyed"},
+    {"a prepared call", "a prepared call that was destroyed"},
     {"a blob", "a blob that was destroyed"},
 };
 constexpr unsigned kKindCount = sizeof kNames / sizeof *kNames;

@@ -143,7 +143,7 @@ struct HandleTraits<mdist_group_t> {
     static constexpr Kind kKind = Kind::kGroup;
 };
 template <>
-struct HandleTraits<mdist_call_t> {
+struct HandleTraits<mdist_prepared_t> {
     using Object = PreparedCall;
     static constexpr Kind kKind = Kind::kCall;
 };

@@ -203,8 +203,9 @@ mdist_status_t mdist_dataset_explain(const mdist_dataset_t *dataset, char *text,
     });
 }
 
-mdist_status_t mdist_iterator_rows(mdist_iterator_t *iterator, uint64_t *rows, size_t count, mdist_error_t **error) {
-    return guard("mdist_iterator_rows", error, [&] {
+mdist_status_t mdist_iterator_row_counts(mdist_iterator_t *iterator, uint64_t *rows, size_t count,
+                                         mdist_error_t **error) {
+    return guard("mdist_iterator_row_counts", error, [&] {
         const auto pinned = pin(iterator);
         need(rows, "rows");
         const StepRows all = pinned->step_rows();

@@ -20,8 +20,8 @@ void check_numbers(const mdist_input_options_t &options) {
     if ((options.flags & ~kFlags) != 0)
         throw invalid(text("options.flags is ", options.flags,
                            "; combine only MDIST_INPUT_NO_SPLIT (1), _WHOLE_STEPS (2) and _PLACE_ON_DEVICE (4)"));
-    check_range(options.policy, MDIST_SHARD_OFF, MDIST_SHARD_BY_HINT, "policy",
-                "MDIST_SHARD_OFF (-1), _AUTO (0), _FILE (1), _DATA (2) or _BY_HINT (3)");
+    check_range(options.policy, MDIST_SHARD_OFF, MDIST_SHARD_MARKED, "policy",
+                "MDIST_SHARD_OFF (-1), _AUTO (0), _FILE (1), _DATA (2) or _MARKED (3)");
     check_range(options.uneven, MDIST_UNEVEN_DEFAULT, MDIST_UNEVEN_DROP, "uneven",
                 "MDIST_UNEVEN_DEFAULT (0), _SPREAD (1) or _DROP (2)");
     check_range(options.replication_mode, MDIST_REPLICATION_PER_WORKER, MDIST_REPLICATION_PER_REPLICA,

@@ -65,6 +65,7 @@ mdist_status_t mdist_run_steps(mdist_strategy_t *strategy, mdist_iterator_t *ite
             if (function == nullptr) throw invalid("function is NULL");
             need(out, "out");
             const auto first = initial == nullptr ? nullptr : pin(initial).shared();
+            check_number(iterations, "iterations");
             const auto loop = std::make_shared<Loop>(self.shared(), iterations, first, timeout_of(options));
             RunningLoop running(loop);
             const bool all = loop->run(*elements, [&](const ValuePointer &element) {
@@ -80,7 +81,7 @@ mdist_status_t mdist_loop_set_output(mdist_loop_t *loop, const char *path, const
                                      mdist_aggregation_t aggregation, mdist_error_t **error) {
     return guard("mdist_loop_set_output", error, [&] {
         const auto pinned = pin(loop);
-        need(path, "path");
+        need_text(path, "path");
         pinned->set(path, pin(value).shared(), aggregation);
     });
 }
@@ -90,7 +91,7 @@ mdist_status_t mdist_replica_set_output(mdist_replica_t *replica, mdist_loop_t *
                                         mdist_error_t **error) {
     return replica_guard("mdist_replica_set_output", replica, Others::kAway, error, [&](Replica &self) {
         const auto pinned = pin(loop);
-        need(path, "path");
+        need_text(path, "path");
         pinned->set_part(self, path, copy_for(self, tensor), aggregation);
     });
 }
@@ -107,7 +108,7 @@ mdist_status_t mdist_loop_set_object(mdist_loop_t *loop, const char *name, uint3
                                      mdist_error_t **error) {
     return guard("mdist_loop_set_object", error, [&] {
         const auto pinned = pin(loop);
-        need(name, "name");
+        need_text(name, "name");
         pinned->set_object(name, local_replica, object);
     });
 }
@@ -116,7 +117,7 @@ mdist_status_t mdist_loop_object(const mdist_loop_t *loop, const char *name, uin
                                  mdist_error_t **error) {
     return guard("mdist_loop_object", error, [&] {
         const auto pinned = pin(loop);
-        need(name, "name");
+        need_text(name, "name");
         need(out, "out");
         *out = pinned->object(name, local_replica);
     });

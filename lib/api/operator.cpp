@@ -76,8 +76,8 @@ mdist_buffer_t in_elements(const mdist_buffer_t &buffer, const reduce::Operator 
     check_buffer(buffer, which, i);
     const std::size_t bytes = buffer.elements * dtype_size(buffer.dtype);
     if (bytes % op.element_bytes != 0)
-        throw invalid(text(which, i, " has ", bytes, " bytes, which is no whole number of elements of operator \"", op.name,
-                           "\"; they have ", op.element_bytes, " bytes each"));
+        throw invalid(text(which, i, " has ", bytes, " bytes, which is no whole number of elements of operator \"",
+                           op.name, "\"; they have ", op.element_bytes, " bytes each"));
     return {buffer.data, bytes / op.element_bytes, operator_dtype(op.element_bytes), 0};
 }
 
@@ -88,7 +88,8 @@ namespace mdist {
 std::shared_ptr<const reduce::Operator> operator_of(int32_t op) {
     auto found = process_wide<Operators>().find(op);
     if (!found)
-        throw invalid(text("op is ", op, ", which is no operator of this process; it was unregistered, or never registered"));
+        throw invalid(
+            text("op is ", op, ", which is no operator of this process; it was unregistered, or never registered"));
     return found;
 }
 
@@ -108,10 +109,10 @@ OperatorCall::OperatorCall(const Call &call) : op_(operator_of(call.op)), call_(
 
 } // namespace mdist
 
-mdist_status_t mdist_operator_register(const char *name, size_t element_bytes, mdist_combine_fn combine, void *user_data,
-                                     mdist_reduce_op_t *out, mdist_error_t **error) {
+mdist_status_t mdist_operator_register(const char *name, size_t element_bytes, mdist_combine_fn combine,
+                                       void *user_data, mdist_reduce_op_t *out, mdist_error_t **error) {
     return guard("mdist_operator_register", error, [&] {
-        need(name, "name");
+        need_text(name, "name");
         if (combine == nullptr) throw invalid("combine is NULL");
         need(out, "out");
         if (!is_name(name))

@@ -29,9 +29,9 @@ Rows rows_of(const Replica &replica, const mdist_tensor_t *indices, const mdist_
 
 } // namespace
 
-mdist_status_t mdist_value_rows(const mdist_value_t *indices, const mdist_value_t *values, mdist_value_t **out,
-                                mdist_error_t **error) {
-    return guard("mdist_value_rows", error, [&] {
+mdist_status_t mdist_value_sparse(const mdist_value_t *indices, const mdist_value_t *values, mdist_value_t **out,
+                                  mdist_error_t **error) {
+    return guard("mdist_value_sparse", error, [&] {
         const auto which = pin(indices);
         const auto rows = pin(values);
         need(out, "out");
@@ -49,16 +49,16 @@ mdist_status_t mdist_value_indices(const mdist_value_t *value, size_t index, mdi
     });
 }
 
-mdist_status_t mdist_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_tensor_t *indices,
-                                     const mdist_tensor_t *values, mdist_value_t **out,
-                                     const mdist_call_options_t *options, mdist_error_t **error) {
-    return replica_guard("mdist_all_reduce_rows", replica, others_in(options), error, [&](Replica &self) {
+mdist_status_t mdist_all_reduce_sparse(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_tensor_t *indices,
+                                       const mdist_tensor_t *values, mdist_value_t **out,
+                                       const mdist_call_options_t *options, mdist_error_t **error) {
+    return replica_guard("mdist_all_reduce_sparse", replica, others_in(options), error, [&](Replica &self) {
         const Rows own = rows_of(self, indices, values);
         need(out, "out");
         const uint64_t timeout_ns = timeout_of(options, true);
         check_rows_op(op, own.values.dtype());
         const GroupSeat place = seat_of(self, options);
-        place.await_turn(self, "mdist_all_reduce_rows");
+        place.await_turn(self, "mdist_all_reduce_sparse");
         const std::string subject = text(op == MDIST_MEAN ? "MEAN, " : "SUM, ", own.text(), ", ");
         const Rows all = gather_rows(self, place.seat, &calls::kAllReduceRows, subject, own, timeout_ns);
         if (op == MDIST_MEAN) divide_rows(self.device(), all, place.seat.replicas);
@@ -66,13 +66,13 @@ mdist_status_t mdist_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t
     });
 }
 
-mdist_status_t mdist_replica_assign_rows(mdist_replica_t *replica, mdist_variable_t *variable, mdist_assign_t assign,
-                                         const mdist_tensor_t *indices, const mdist_tensor_t *values,
-                                         const mdist_call_options_t *options, mdist_error_t **error) {
+mdist_status_t mdist_replica_assign_sparse(mdist_replica_t *replica, mdist_variable_t *variable, mdist_assign_t assign,
+                                           const mdist_tensor_t *indices, const mdist_tensor_t *values,
+                                           const mdist_call_options_t *options, mdist_error_t **error) {
     // The variable decides whether other replicas wait for this one in the same call.
     const auto known = try_pin(variable);
     const Others others = !known || known->aggregated_in_step() ? Others::kMeet : Others::kAway;
-    return replica_guard("mdist_replica_assign_rows", replica, others, error, [&](Replica &self) {
+    return replica_guard("mdist_replica_assign_sparse", replica, others, error, [&](Replica &self) {
         const auto pinned = pin(variable);
         const Rows rows = rows_of(self, indices, values);
         pinned->assign_rows_in_step(self, assign, rows, timeout_of(options));

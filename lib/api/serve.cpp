@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/run_io.h"
 #include "api/step_call.h"
 #include "api/update.h"
-#include "api/values.h"
 #include "strategy/serve/session.h"
 #include "strategy/variables/variable.h"
 
@@ -13,7 +13,7 @@ mdist_status_t mdist_step_register(mdist_strategy_t *strategy, const char *name,
                                    mdist_error_t **error) {
     return guard("mdist_step_register", error, [&] {
         const auto pinned = pin(strategy);
-        need(name, "name");
+        need_text(name, "name");
         if (step == nullptr) throw invalid("step is NULL");
         pinned->registry().add(name, NamedStep([strategy = pinned.get(), step, user_data](Replica &replica) {
                                    return call_step(*strategy, replica, step, user_data);
@@ -25,7 +25,7 @@ mdist_status_t mdist_update_register(mdist_strategy_t *strategy, const char *nam
                                      void *user_data, mdist_error_t **error) {
     return guard("mdist_update_register", error, [&] {
         const auto pinned = pin(strategy);
-        need(name, "name");
+        need_text(name, "name");
         if (update == nullptr) throw invalid("update is NULL");
         pinned->registry().add(
             name, NamedUpdate([update, user_data](Job &self, const Variable *variable,
@@ -35,43 +35,37 @@ mdist_status_t mdist_update_register(mdist_strategy_t *strategy, const char *nam
     });
 }
 
-mdist_status_t mdist_run_named(mdist_strategy_t *strategy, const char *name, mdist_value_t *const *arguments,
-                               size_t argument_count, mdist_value_t **results, size_t result_count,
-                               const mdist_call_options_t *options, mdist_error_t **error) {
-    return strategy_guard(
-        "mdist_run_named", strategy, "mdist_merge_call first, and run inside the merge", error, [&](Strategy &self) {
-            need(name, "name");
-            need_array(results, result_count, "results");
-            const uint64_t timeout_ns = timeout_of(options);
-            std::vector<ValuePointer> given = values_of(arguments, argument_count, "arguments");
-            std::vector<ValuePointer> values(result_count);
-            if (Session *const session = self.commanding())
-                session->run(name, std::move(given), values, timeout_ns);
-            else
-                self.runs().run_with_turn(self.registry().step(name), std::move(given), values, timeout_ns);
-            hand_out(values, results);
-        });
+mdist_status_t mdist_run_named(mdist_strategy_t *strategy, const char *name, const mdist_run_io_t *io,
+                               mdist_error_t **error) {
+    return strategy_guard("mdist_run_named", strategy, "mdist_merge_call first, and run inside the merge", error,
+                          [&](Strategy &self) {
+                              need_text(name, "name");
+                              RunIo run = read_io(io);
+                              if (Session *const session = self.commanding())
+                                  session->run(name, std::move(run.arguments), run.results, run.timeout_ns);
+                              else
+                                  self.runs().run_with_turn(self.registry().step(name), std::move(run.arguments),
+                                                            run.results, run.timeout_ns);
+                              run.finish();
+                          });
 }
 
 mdist_status_t mdist_update_named(mdist_strategy_t *strategy, mdist_variable_t *variable, const char *name,
-                                  mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
-                                  size_t result_count, mdist_error_t **error) {
+                                  const mdist_run_io_t *io, mdist_error_t **error) {
     return strategy_guard(
         "mdist_update_named", strategy, "mdist_merge_call first, and update inside the merge", error,
         [&](Strategy &self) {
-            need(name, "name");
-            need_array(results, result_count, "results");
+            need_text(name, "name");
             const auto pinned = variable == nullptr ? Pinned<Variable>() : pin(variable);
             if (pinned && &pinned->job() != &self)
                 throw invalid(text("variable \"", pinned->spec().name, "\" belongs to another strategy"));
-            std::vector<ValuePointer> given = values_of(arguments, argument_count, "arguments");
             const Variable *const of = pinned ? pinned.get() : nullptr;
-            std::vector<ValuePointer> values(result_count);
+            RunIo run = read_io(io, IoUse::kNoTimeout);
             if (Session *const session = self.commanding())
-                session->update(name, of, std::move(given), values);
+                session->update(name, of, std::move(run.arguments), run.results);
             else
-                values = self.registry().update(name)(self, of, given, result_count);
-            hand_out(values, results);
+                run.results = self.registry().update(name)(self, of, run.arguments, run.results.size());
+            run.finish();
         });
 }
 

@@ -15,7 +15,9 @@ using namespace mdist;
 namespace {
 
 const char *or_empty(const char *path) {
-    return path == nullptr ? "" : path;
+    if (path == nullptr) return "";
+    need_text(path, "path");
+    return path;
 }
 
 void call_merge(mdist_strategy_t *strategy, mdist_merge_fn merge, void *user_data,
@@ -87,9 +89,14 @@ uint32_t mdist_strategy_worker_count(const mdist_strategy_t *strategy) {
     return pinned ? pinned->replicas.worker_count() : 0;
 }
 
-uint32_t mdist_strategy_worker(const mdist_strategy_t *strategy) {
+uint32_t mdist_strategy_rank(const mdist_strategy_t *strategy) {
     const auto pinned = try_pin(strategy);
     return pinned ? pinned->replicas.worker() : MDIST_NONE;
+}
+
+uint32_t mdist_strategy_first_replica_id(const mdist_strategy_t *strategy) {
+    const auto pinned = try_pin(strategy);
+    return pinned ? pinned->replicas.first_id() : MDIST_NONE;
 }
 
 int32_t mdist_strategy_is_chief(const mdist_strategy_t *strategy) {
@@ -108,29 +115,24 @@ mdist_status_t mdist_strategy_device(const mdist_strategy_t *strategy, uint32_t 
     });
 }
 
-mdist_status_t mdist_run(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data,
-                         mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
-                         size_t result_count, const mdist_call_options_t *options, mdist_error_t **error) {
+mdist_status_t mdist_run(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data, const mdist_run_io_t *io,
+                         mdist_error_t **error) {
     return guard("mdist_run", error, [&] {
         const auto pinned = pin(strategy);
         if (step == nullptr) throw invalid("step is NULL");
-        need_array(results, result_count, "results");
-        const uint64_t timeout_ns = timeout_of(options);
-        std::vector<ValuePointer> values(result_count);
+        RunIo run = read_io(io);
         pinned->runs().run([&](Replica &replica) { return call_step(*pinned, replica, step, user_data); },
-                           values_of(arguments, argument_count, "arguments"), values, timeout_ns);
-        hand_out(std::move(values), results);
+                           std::move(run.arguments), run.results, run.timeout_ns);
+        run.finish();
     });
 }
 
 mdist_status_t mdist_map(mdist_strategy_t *strategy, uint64_t count, mdist_element_fn function, void *user_data,
-                         mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
-                         size_t result_count, const mdist_call_options_t *options, mdist_error_t **error) {
+                         const mdist_run_io_t *io, mdist_error_t **error) {
     return guard("mdist_map", error, [&] {
         const auto pinned = pin(strategy);
         if (function == nullptr) throw invalid("function is NULL");
-        need_array(results, result_count, "results");
-        const uint64_t timeout_ns = timeout_of(options);
+        RunIo run = read_io(io);
         struct Retirement {
             Replica &replica;
             ~Retirement() { retire_handle(replica); }
@@ -141,10 +143,8 @@ mdist_status_t mdist_map(mdist_strategy_t *strategy, uint64_t count, mdist_eleme
                 *pinned, replica, [&] { return text("the function of element ", element); },
                 [&](mdist_replica_t *handle) { return function(handle, element, user_data); });
         };
-        std::vector<ValuePointer> values(result_count);
-        map_elements(pinned->runs(), count, call, values_of(arguments, argument_count, "arguments"), values,
-                     timeout_ns);
-        hand_out(std::move(values), results);
+        map_elements(pinned->runs(), count, call, std::move(run.arguments), run.results, run.timeout_ns);
+        run.finish();
     });
 }
 
@@ -167,7 +167,7 @@ mdist_status_t mdist_replica_argument(mdist_replica_t *replica, size_t index, co
                                       mdist_error_t **error) {
     return replica_guard("mdist_replica_argument", replica, Others::kAway, error, [&](Replica &self) {
         need(out, "out");
-        *out = (path == nullptr ? self.argument(index) : self.argument_at(index, path)).describe();
+        *out = (path == nullptr ? self.argument(index) : self.argument_at(index, or_empty(path))).describe();
     });
 }
 
@@ -180,7 +180,7 @@ mdist_status_t mdist_replica_set_result(mdist_replica_t *replica, size_t index, 
 mdist_status_t mdist_replica_set_merge_argument(mdist_replica_t *replica, size_t index, const char *path,
                                                 const mdist_tensor_t *tensor, mdist_error_t **error) {
     return replica_guard("mdist_replica_set_merge_argument", replica, Others::kAway, error, [&](Replica &self) {
-        need(path, "path");
+        need_text(path, "path");
         self.set_merge_argument(index, path, copy_for(self, tensor));
     });
 }

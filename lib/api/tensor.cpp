@@ -34,7 +34,7 @@ mdist_status_t mdist_tensor_describe(void *data, mdist_dtype_t dtype, const uint
         tensor.rank = static_cast<int32_t>(rank);
         if (rank != 0) std::copy(shape, shape + rank, tensor.shape);
         mdist_tensor_t checked = tensor;
-        if (data == nullptr && rank != 0 && shape[0] == MDIST_ROWS) checked.shape[0] = 1;
+        if (data == nullptr && rank != 0 && shape[0] == MDIST_UNKNOWN_LENGTH) checked.shape[0] = 1;
         mdist::checked_shape(checked, "the tensor");
         const mdist::Place place = mdist::place_of(data);
         tensor.device_kind = static_cast<mdist_device_kind_t>(place.kind);

@@ -3,7 +3,7 @@
 #include "api/update.h"
 
 #include "api/replica_guard.h"
-#include "api/values.h"
+#include "api/run_io.h"
 #include "device/transfer/transfer.h"
 #include "strategy/values/structure.h"
 #include "strategy/variables/variable.h"
@@ -29,6 +29,8 @@ using Results = std::vector<Part>;
 
 constexpr const char *kByName =
     "register the update on every worker (mdist_update_register) and call mdist_update_named";
+
+constexpr const char *kInStep = "mdist_merge_call first, and update inside the merge";
 
 /// The replica's tensors of all arguments, leaf by leaf, where it can use them.
 std::vector<Tensor> tensors_for(const Update &update, uint32_t local) {
@@ -82,35 +84,36 @@ std::vector<ValuePointer> mdist::update_copies(Job &job, const Variable *variabl
     for (size_t i = 0; i < result_count; ++i) {
         std::vector<Part> parts;
         for (Results &made : all) parts.push_back(std::move(made[i]));
-        values.push_back(regroup(text("result ", i, " of ", update.what), std::move(parts), job.replicas));
+        values.push_back(regroup(text("result ", i, " of ", update.what), std::move(parts), job.replicas.first_id()));
     }
     return values;
 }
 
+namespace {
+
+void update_now(const char *function, Job &job, const Variable *variable, mdist_update_fn update, void *user_data,
+                const mdist_run_io_t *io) {
+    if (update == nullptr) throw invalid("update is NULL");
+    RunIo run = read_io(io, IoUse::kNoTimeout);
+    job.reach.require_no_commands(function, kByName);
+    run.results = update_copies(job, variable, update, user_data, run.arguments, run.results.size());
+    run.finish();
+}
+
+} // namespace
+
 mdist_status_t mdist_update(mdist_variable_t *variable, mdist_update_fn update, void *user_data,
-                            mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
-                            size_t result_count, mdist_error_t **error) {
+                            const mdist_run_io_t *io, mdist_error_t **error) {
     return guard("mdist_update", error, [&] {
         const auto self = pin(variable);
-        if (update == nullptr) throw invalid("update is NULL");
-        need_array(results, result_count, "results");
-        const std::vector<ValuePointer> given = values_of(arguments, argument_count, "arguments");
-        Job &job = self->job();
-        const Turn turn(job, "mdist_update", "mdist_merge_call first, and update inside the merge");
-        job.reach.require_no_commands("mdist_update", kByName);
-        hand_out(update_copies(job, self.get(), update, user_data, given, result_count), results);
+        const Turn turn(self->job(), "mdist_update", kInStep);
+        update_now("mdist_update", self->job(), self.get(), update, user_data, io);
     });
 }
 
-mdist_status_t mdist_update_non_slot(mdist_strategy_t *strategy, mdist_update_fn update, void *user_data,
-                                     mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
-                                     size_t result_count, mdist_error_t **error) {
-    return strategy_guard("mdist_update_non_slot", strategy, "mdist_merge_call first, and update inside the merge",
-                          error, [&](Strategy &self) {
-                              if (update == nullptr) throw invalid("update is NULL");
-                              need_array(results, result_count, "results");
-                              const auto given = values_of(arguments, argument_count, "arguments");
-                              self.reach.require_no_commands("mdist_update_non_slot", kByName);
-                              hand_out(update_copies(self, nullptr, update, user_data, given, result_count), results);
-                          });
+mdist_status_t mdist_update_devices(mdist_strategy_t *strategy, mdist_update_fn update, void *user_data,
+                                    const mdist_run_io_t *io, mdist_error_t **error) {
+    return strategy_guard("mdist_update_devices", strategy, kInStep, error, [&](Strategy &self) {
+        update_now("mdist_update_devices", self, nullptr, update, user_data, io);
+    });
 }

@@ -121,6 +121,7 @@ mdist_status_t mdist_value_structure(const char *const *paths, mdist_value_t *co
         std::vector<Leaf> named;
         for (size_t i = 0; i < count; ++i) {
             if (paths[i] == nullptr) throw invalid(text("path ", i, " of ", count, " is NULL"));
+            need_text(paths[i], "path");
             named.push_back({paths[i], values[i]});
         }
         *out = publish<mdist_value_t>(structure_of(std::move(named)));
@@ -141,7 +142,7 @@ mdist_status_t mdist_value_at(const mdist_value_t *value, const char *path, mdis
                               mdist_error_t **error) {
     return guard("mdist_value_at", error, [&] {
         const auto pinned = pin(value);
-        need(path, "path");
+        need_text(path, "path");
         need(out, "out");
         *out = publish<mdist_value_t>(part_of(pinned.shared(), path));
     });
@@ -160,7 +161,7 @@ mdist_status_t mdist_values_from_function(mdist_strategy_t *strategy, mdist_valu
         std::vector<Part> parts;
         for (uint32_t local = 0; local < view.replicas; ++local)
             parts.push_back(part_from(function, view.first + local, pinned->replicas.count(), user_data));
-        ValuePointer value = regroup("the value", std::move(parts), pinned->replicas, Grouping::kPerReplica);
+        ValuePointer value = regroup("the value", std::move(parts), pinned->replicas.first_id());
         *out = publish<mdist_value_t>(value ? std::move(value) : structure_of({}));
     });
 }

@@ -31,7 +31,7 @@ std::string colocated_with(const Job &strategy, const mdist_variable_t *other) {
 VariableSpec spec_of(const Job &strategy, const char *name, const mdist_tensor_t *initial,
                      const mdist_variable_options_t *options) {
     constexpr size_t kFirstSize = offsetof(mdist_variable_options_t, colocate_with);
-    need(name, "name");
+    need_text(name, "name");
     need(initial, "initial");
     const mdist_variable_options_t known = read_options(options, "options", kFirstSize);
     need_zero(static_cast<uint64_t>(known.reserved), "options.reserved");
@@ -179,11 +179,11 @@ mdist_status_t mdist_variable_arena(const mdist_strategy_t *strategy, mdist_dtyp
     });
 }
 
-mdist_status_t mdist_variable_find(const mdist_strategy_t *strategy, const char *name, mdist_variable_t **out,
-                                   mdist_error_t **error) {
-    return guard("mdist_variable_find", error, [&] {
+mdist_status_t mdist_variable_named(const mdist_strategy_t *strategy, const char *name, mdist_variable_t **out,
+                                    mdist_error_t **error) {
+    return guard("mdist_variable_named", error, [&] {
         const auto self = pin(strategy);
-        need(name, "name");
+        need_text(name, "name");
         need(out, "out");
         std::shared_ptr<Variable> found = self->variables()->find(name);
         if (!found)
@@ -193,9 +193,9 @@ mdist_status_t mdist_variable_find(const mdist_strategy_t *strategy, const char 
     });
 }
 
-mdist_status_t mdist_variable_of(const mdist_strategy_t *strategy, const void *address, mdist_variable_t **out,
-                                 uint32_t *local_replica, mdist_error_t **error) {
-    return guard("mdist_variable_of", error, [&] {
+mdist_status_t mdist_variable_at_address(const mdist_strategy_t *strategy, const void *address, mdist_variable_t **out,
+                                         uint32_t *local_replica, mdist_error_t **error) {
+    return guard("mdist_variable_at_address", error, [&] {
         const auto self = pin(strategy);
         need(out, "out");
         uint32_t local = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/work.h"
-#include "api/collective_call.h"
+#include "api/description.h"
 #include "api/replica_guard.h"
 #include "comm/operation_queue.h"
 #include "strategy/job/call_functions.h"
@@ -80,8 +80,8 @@ bool in_done_call() {
 
 Failure work_destroyed(const char *function, uint32_t replica) noexcept {
     return failure_or(out_of_memory(), [&] {
-        return Failure(MDIST_ERR_ABORTED,
-                       text("replica ", replica, " destroyed the work of its ", function, "_start before it was done"))
+        return Failure(MDIST_ERR_ABORTED, text("replica ", replica, " destroyed the work of the ", function,
+                                               " that it had started, before it was done"))
             .operation(function)
             .replica(replica)
             .reason("work_destroyed");
@@ -106,89 +106,15 @@ void start_work(Replica &self, const GroupSeat &place, const Call &call, uint64_
 
 using namespace mdist;
 
-namespace {
-
-mdist_status_t start(const char *function, const Call &call, mdist_replica_t *replica, mdist_work_t **out,
-                     const mdist_call_options_t *options, mdist_error_t **error) {
-    return collective_guard(function, call, replica, Others::kWait, options, error,
-                            [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout_ns) {
-                                need_no_packs(options);
-                                start_work(self, place, own, timeout_ns, out);
-                            });
-}
-
-} // namespace
-
-mdist_status_t mdist_all_reduce_start(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
-                                      const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
-                                      const mdist_call_options_t *options, mdist_error_t **error) {
-    return start("mdist_all_reduce_start", call_of(&calls::kAllReduce, op, inputs, outputs, buffer_count), replica, out,
-                 options, error);
-}
-
-mdist_status_t mdist_broadcast_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *buffers,
-                                     size_t buffer_count, mdist_work_t **out, const mdist_call_options_t *options,
-                                     mdist_error_t **error) {
-    return start("mdist_broadcast_start", broadcast_of(root, buffers, buffer_count), replica, out, options, error);
-}
-
-mdist_status_t mdist_all_gather_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
-                                      const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
-                                      const mdist_call_options_t *options, mdist_error_t **error) {
-    return start("mdist_all_gather_start", call_of(&calls::kAllGather, 0, inputs, outputs, buffer_count), replica, out,
-                 options, error);
-}
-
-mdist_status_t mdist_reduce_scatter_start(mdist_replica_t *replica, mdist_reduce_op_t op, const mdist_buffer_t *inputs,
-                                          const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
-                                          const mdist_call_options_t *options, mdist_error_t **error) {
-    return start("mdist_reduce_scatter_start", call_of(&calls::kReduceScatter, op, inputs, outputs, buffer_count),
-                 replica, out, options, error);
-}
-
-mdist_status_t mdist_all_to_all_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
-                                      const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
-                                      const mdist_call_options_t *options, mdist_error_t **error) {
-    return start("mdist_all_to_all_start", call_of(&calls::kAllToAll, 0, inputs, outputs, buffer_count), replica, out,
-                 options, error);
-}
-
-mdist_status_t mdist_all_to_all_parts_start(mdist_replica_t *replica, const mdist_buffer_t *inputs,
-                                            const uint64_t *input_parts, const mdist_buffer_t *outputs,
-                                            const uint64_t *output_parts, size_t buffer_count, mdist_work_t **out,
-                                            const mdist_call_options_t *options, mdist_error_t **error) {
-    return start("mdist_all_to_all_parts_start",
-                 parts_call_of(inputs, input_parts, outputs, output_parts, buffer_count), replica, out, options, error);
-}
-
-mdist_status_t mdist_reduce_to_root_start(mdist_replica_t *replica, mdist_reduce_op_t op, uint32_t root,
-                                          const mdist_buffer_t *inputs, const mdist_buffer_t *outputs,
-                                          size_t buffer_count, mdist_work_t **out, const mdist_call_options_t *options,
-                                          mdist_error_t **error) {
-    return start("mdist_reduce_to_root_start",
-                 rooted_call_of(&calls::kReduceToRoot, op, root, inputs, outputs, buffer_count), replica, out, options,
-                 error);
-}
-
-mdist_status_t mdist_gather_to_root_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
-                                          const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
-                                          const mdist_call_options_t *options, mdist_error_t **error) {
-    return start("mdist_gather_to_root_start",
-                 rooted_call_of(&calls::kGatherToRoot, 0, root, inputs, outputs, buffer_count), replica, out, options,
-                 error);
-}
-
-mdist_status_t mdist_scatter_start(mdist_replica_t *replica, uint32_t root, const mdist_buffer_t *inputs,
-                                   const mdist_buffer_t *outputs, size_t buffer_count, mdist_work_t **out,
-                                   const mdist_call_options_t *options, mdist_error_t **error) {
-    return start("mdist_scatter_start", rooted_call_of(&calls::kScatter, 0, root, inputs, outputs, buffer_count),
-                 replica, out, options, error);
-}
-
-mdist_status_t mdist_barrier_start(mdist_replica_t *replica, mdist_work_t **out, const mdist_call_options_t *options,
-                                   mdist_error_t **error) {
-    return start("mdist_barrier_start", call_of(&calls::kBarrier, 0, nullptr, nullptr, 0), replica, out, options,
-                 error);
+mdist_status_t mdist_collective_start(mdist_replica_t *replica, const mdist_collective_description_t *collective,
+                                      mdist_work_t **out, const mdist_call_options_t *options, mdist_error_t **error) {
+    return collective_guard(
+        "mdist_collective_start", [&] { return described_call(collective); }, kDescriptionNames, replica, Others::kWait,
+        options, error,
+        [&](Replica &self, const GroupSeat &place, const Call &own, uint64_t timeout_ns) {
+            need_no_packs(options);
+            start_work(self, place, own, timeout_ns, out);
+        });
 }
 
 mdist_status_t mdist_work_test(mdist_work_t *work, int32_t *done, mdist_error_t **error) {

@@ -7,22 +7,11 @@
 #include "util/utf8.h"
 
 #include <bit>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
 namespace mdist {
-namespace {
-
-void require_utf8(const char *what, std::string_view text) {
-    for (std::string_view rest = text; !rest.empty();) {
-        const std::size_t length = utf8_character(rest);
-        if (length == 0) throw invalid(mdist::text(what, " ", mdist::in_quotes(text), " is not valid UTF-8"));
-        rest.remove_prefix(length);
-    }
-}
-
-} // namespace
-
 Checkpoint::Checkpoint(std::shared_ptr<Job> job, std::string folder, uint32_t keep)
     : job_(std::move(job)), folder_(std::move(folder)), keep_(keep) {
     if (folder_.empty()) throw invalid("folder is empty; for the current folder pass \".\"");
@@ -64,6 +53,11 @@ const std::string &Checkpoint::text_of(const std::string &key) const {
     const auto found = texts_.find(key);
     if (found == texts_.end()) throw Failure(MDIST_ERR_NOT_FOUND, text("there is no text ", mdist::in_quotes(key)));
     return found->second;
+}
+
+const std::string &Checkpoint::text_key(std::size_t index) const {
+    if (index >= texts_.size()) throw invalid(text("index is ", index, "; there are ", texts_.size(), " texts"));
+    return std::next(texts_.begin(), static_cast<std::ptrdiff_t>(index))->first;
 }
 
 /// Describes what must be the same on all workers.

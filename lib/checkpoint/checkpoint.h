@@ -36,6 +36,9 @@ class Checkpoint {
     void set_text(const std::string &key, std::string text);
     /// Throws NOT_FOUND.
     const std::string &text_of(const std::string &key) const;
+    std::size_t text_count() const { return texts_.size(); }
+    /// Keys are in their order. Throws INVALID_ARGUMENT beyond the last.
+    const std::string &text_key(std::size_t index) const;
 
     void save(uint64_t number, uint64_t timeout_ns);
     /// Restores checkpoint `number`, or the latest if there is no number. Returns its number. With `partial`, variables

@@ -57,7 +57,7 @@ constexpr ConfigKey kTable[] = {
     {"communication.checksum", kChoice, "none", "none, crc32c", 0,
      "Checksum that detects bytes changed between hosts."},
     {"secret_file", kText, "", "", 0, "File with the secret that keeps strangers out of the job."},
-    {"data.auto_shard_policy", kChoice, "auto", "auto, file, data, off, hint", 0,
+    {"data.auto_shard_policy", kChoice, "auto", "auto, file, data, off, marked", 0,
      "How workers share the input, unless options of a dataset set it."},
     {"data.prefetch_on_device", kChoice, "false", "false, true", 0,
      "Whether the next element is made while the program works on this one."},

@@ -7,7 +7,7 @@
 //   3. this process alone
 // A source that is there but cannot be used is an error, unless an earlier source was taken. Two sources with different
 // ranks or sizes are an error that names both. Slurm is an exception: its step may have started another launcher, and
-// then that launcher counts. docs/configuration.md has the rules. Any thread.
+// then that launcher counts. docs/reference/clusters.md has the rules. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -12,18 +12,22 @@ namespace {
 
 Spec checked_output(mdist_tensor_t output, std::size_t index, const Spec *rows_of) {
     const std::string what = text("output ", index);
-    const bool rows = output.rank > 0 && output.shape[0] == MDIST_ROWS;
+    const bool rows = output.rank > 0 && output.shape[0] == MDIST_UNKNOWN_LENGTH;
     if (rows) output.shape[0] = 1;
     output.data = nullptr; // not read
     for (int32_t i = 1; i < output.rank && i < MDIST_MAX_RANK; ++i)
-        if (output.shape[i] == MDIST_ROWS)
-            throw invalid(text(what, " has MDIST_ROWS as dimension ", i, "; only dimension 0 can be MDIST_ROWS"));
+        if (output.shape[i] == MDIST_UNKNOWN_LENGTH)
+            throw invalid(text(what, " has MDIST_UNKNOWN_LENGTH as dimension ", i, "; only dimension 0 can have it"));
     Spec spec{output.dtype, checked_on_host(output, what.c_str())};
     if (!rows) return spec;
     if (rows_of == nullptr)
-        throw invalid(what + " has MDIST_ROWS rows, but the function has no input whose rows could be counted");
+        throw invalid(what +
+                      " has MDIST_UNKNOWN_LENGTH as its first dimension, but the function has no input whose rows "
+                      "could be counted");
     if (rows_of->shape.rank == 0)
-        throw invalid(what + " has MDIST_ROWS rows, but component 0 of the input is a scalar, which has no rows");
+        throw invalid(what +
+                      " has MDIST_UNKNOWN_LENGTH as its first dimension, but component 0 of the input is a scalar, "
+                      "which has no rows");
     spec.shape.dims[0] = rows_of->shape.dims[0];
     return spec;
 }

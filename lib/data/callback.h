@@ -15,8 +15,8 @@ namespace mdist {
 /// If the function ends its thread, the unwinding passes through: nobody may stop it.
 int32_t call_function(const char *what, FunctionRef<int32_t()> call, int32_t also = MDIST_OK);
 
-/// Checks the outputs that a caller declared for its function. Throws INVALID_ARGUMENT. MDIST_ROWS as the first
-/// dimension means the rows of `rows_of`; it is refused if `rows_of` is null.
+/// Checks the outputs that a caller declared for its function. Throws INVALID_ARGUMENT. MDIST_UNKNOWN_LENGTH as the
+/// first dimension means the rows of `rows_of`; it is refused if `rows_of` is null.
 std::vector<Spec> checked_outputs(const mdist_tensor_t *outputs, std::size_t count, const Spec *rows_of);
 /// Allocates the outputs of one call. `rows` stands in for a first dimension that is kUnknown.
 std::vector<Tensor> allocate_outputs(const std::vector<Spec> &spec, uint64_t rows);

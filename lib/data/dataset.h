@@ -93,8 +93,9 @@ class Stream {
     /// Tells whether next_into() may use the room, so that it is worth offering one.
     virtual bool fills_rooms() const { return false; }
     enum class Got { kEnd, kElement, kBytes };
-    /// Produces the next element, as next() does. kBytes: the element is one component, uint8 [length]. Its bytes are in
-    /// the memory that `room` offered last, and `out` is undefined. kElement: it is in `out`, whatever the room offered.
+    /// Produces the next element, as next() does. kBytes: the element is one component, uint8 [length]. Its bytes are
+    /// in the memory that `room` offered last, and `out` is undefined. kElement: it is in `out`, whatever the room
+    /// offered.
     Got next_into(Room &room, Element &out) {
         if (ended_ || (stop_ != nullptr && stop_->requested())) return Got::kEnd;
         const Got got = produce_into(room, out);
@@ -163,7 +164,7 @@ class Stream {
 
 /// What is known about a component in advance: always its type and rank; its dimensions unless kUnknown.
 struct Spec {
-    static constexpr uint64_t kUnknown = MDIST_ROWS; // the value that callers write
+    static constexpr uint64_t kUnknown = MDIST_UNKNOWN_LENGTH; // the value that callers write
     int32_t dtype = 0;
     Shape shape;
     std::string path = {}; // the program's name for it; empty: none
@@ -179,7 +180,7 @@ using Sources = std::vector<std::shared_ptr<const Dataset>>;
 
 /// What the code that deals out or explains a dataset needs to know about it (distribute/plan.h).
 struct Traits {
-    enum class Role { kOrdinary, kReader, kShuffle, kShardHint };
+    enum class Role { kOrdinary, kReader, kShuffle, kShardPlaceholder };
     std::string text = "dataset"; // a line for people, with its arguments: "batch(4)"
     /// Replaces `text` in the description that saved positions carry. "": it changes neither elements nor their order.
     std::optional<std::string> identity = {};

@@ -11,8 +11,8 @@ namespace mdist {
 
 using Source = std::shared_ptr<const Dataset>;
 
-/// If `shards` is MDIST_SHARD_HINT, the result cannot be iterated. It marks where each worker's own shard is to be put
-/// (distribute/auto_shard.h).
+/// If `shards` is MDIST_ONE_PER_WORKER, the result cannot be iterated. It marks where each worker's own shard is to be
+/// put (distribute/auto_shard.h).
 std::shared_ptr<Dataset> make_shard(Source source, uint64_t shards, uint64_t index);
 
 /// The order depends on the seed alone. With `reshuffle` it also depends on the epoch within the iterator (of a

@@ -150,13 +150,6 @@ double weighted_sum(int32_t dtype, const void *data, const void *weights, std::s
     return sum;
 }
 
-bool all_zero(int32_t dtype, const void *data, std::size_t elements) {
-    const std::size_t size = dtype_size(dtype);
-    for (std::size_t i = 0; i < elements; ++i)
-        if (!is_zero(dtype, static_cast<const char *>(data) + i * size, size)) return false;
-    return true;
-}
-
 bool any_zero(int32_t dtype, const void *data, std::size_t elements) {
     const std::size_t size = dtype_size(dtype);
     for (std::size_t i = 0; i < elements; ++i)

@@ -8,7 +8,8 @@
 
 namespace mdist::reduce {
 
-/// to[i] = to[i] op from[i], for any mdist_assign_t except SET; for bool only MIN and MAX. The arrays must not overlap, or must be the same.
+/// to[i] = to[i] op from[i], for any mdist_assign_t except SET; for bool only MIN and MAX. The arrays must not overlap,
+/// or must be the same.
 void write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements);
 /// to[i] -= from[i]
 void subtract(int32_t dtype, void *to, const void *from, std::size_t elements);
@@ -19,9 +20,7 @@ void divide_each(int32_t dtype, void *to, const void *from, std::size_t elements
 /// Sums floating-point elements in order, in double. If `weights` is not NULL, each element is multiplied by a weight;
 /// there is one weight for every `share` elements.
 double weighted_sum(int32_t dtype, const void *data, const void *weights, std::size_t share, std::size_t elements);
-/// Whether every element is 0; -0 counts as 0.
-bool all_zero(int32_t dtype, const void *data, std::size_t elements);
-/// Whether some element is 0.
+/// Whether some element is 0; -0 counts as 0.
 bool any_zero(int32_t dtype, const void *data, std::size_t elements);
 
 } // namespace mdist::reduce

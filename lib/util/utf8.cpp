@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/utf8.h"
 
+#include "util/failure.h"
+#include "util/text.h"
+
 #include <cstdint>
 
 namespace mdist {
@@ -31,6 +34,14 @@ std::size_t utf8_character(std::string_view text) {
     constexpr std::uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
     bool surrogate = code >= 0xd800 && code <= 0xdfff;
     return code < kSmallest[length] || code > 0x10ffff || surrogate ? 0 : length;
+}
+
+void require_utf8(const char *what, std::string_view text) {
+    for (std::string_view rest = text; !rest.empty();) {
+        const std::size_t length = utf8_character(rest);
+        if (length == 0) throw invalid(mdist::text(what, " ", in_quotes(text), " is not valid UTF-8"));
+        rest.remove_prefix(length);
+    }
 }
 
 std::string in_quotes(std::string_view text) {

@@ -14,6 +14,9 @@ namespace mdist {
 /// are not UTF-8.
 std::size_t utf8_character(std::string_view text);
 
+/// Throws INVALID_ARGUMENT, naming `what`, unless `text` is UTF-8.
+void require_utf8(const char *what, std::string_view text);
+
 /// Returns `text` in double quotes, with control and bad bytes as \xNN. It is cut off with "..." after about 80 bytes.
 std::string in_quotes(std::string_view text);
 

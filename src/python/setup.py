@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the package. With MDIST_BUNDLE=/path/to/libmdist.so.1, the wheel brings that library with it.
+"""Builds the package. With MDIST_BUNDLE=/path/to/libmdist.so.2, the wheel brings that library with it.
 
 Such a wheel is for this machine's platform only. It also brings the libraries that libmdist needs, except those in BASE.
 Without MDIST_BUNDLE the wheel is pure Python and uses the libmdist that is installed.
@@ -14,7 +14,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 from setuptools.dist import Distribution
 
-SONAME = "libmdist.so.1"
+SONAME = "libmdist.so.2"
 LIBRARY = os.environ.get("MDIST_BUNDLE", "")
 # What every system has on which Python runs.
 BASE = ("libc", "libm", "libgcc_s", "libstdc++", "libz", "libpthread", "libdl", "librt")

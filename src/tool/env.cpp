@@ -78,7 +78,7 @@ Json cluster_of(const mdist_config_t *config) {
     mdist_task_info_t own{};
     own.struct_size = sizeof own;
     require_ok(mdist_cluster_describe_task(found, MDIST_TASK_NONE, 0, &own, &error), error);
-    Json json = {{"rank", own.worker}, {"workers", own.worker_count}, {"is_chief", own.is_chief != 0}};
+    Json json = {{"rank", own.rank}, {"workers", own.worker_count}, {"is_chief", own.is_chief != 0}};
     constexpr std::string_view kPassedOver = "passed over ";
     json["found"] = Json::array();
     json["passed_over"] = Json::array();

@@ -8,7 +8,7 @@ namespace mdist {
 
 /// Prints to stdout. Returns the exit status: 1 if no strategy could be created.
 int print_environment(bool json);
-/// "mdist 0.2.0"
+/// "mdist 0.3.0"
 std::string version_line();
 
 } // namespace mdist

@@ -10,7 +10,7 @@ namespace mdist {
 
 std::vector<mdist_config_key_t> config_keys();
 
-/// Prints to stdout, for people or as the table of docs/configuration.md. Returns the exit status.
+/// Prints to stdout, for people or as the table of docs/reference/configuration.md. Returns the exit status.
 int print_keys(bool markdown);
 
 } // namespace mdist

@@ -192,7 +192,7 @@ int dispatch(int argc, char **argv) {
     env->footer("Examples:\n\n    mdist env\n    MDIST_RANK=1 MDIST_SIZE=4 mdist env --json");
     bool markdown = false;
     CLI::App *keys = app.add_subcommand("keys", "List what can be configured: keys, variables, defaults");
-    keys->add_flag("--markdown", markdown, "print the table of docs/configuration.md");
+    keys->add_flag("--markdown", markdown, "print the table of docs/reference/configuration.md");
     keys->footer("Examples:\n\n    mdist keys");
     CLI::App *version = app.add_subcommand("version", "Show the version of the library");
     version->footer("Examples:\n\n    mdist version");
@@ -207,8 +207,9 @@ int dispatch(int argc, char **argv) {
     mdist::WorkersOptions workers_options;
     CLI::Option *workers = add_workers(*bench, workers_options);
     bench->get_option("--filter")->excludes(workers);
-    const std::string about_costs = "not with --workers: measure reductions of values and assignments, in the job that "
-                                    "the environment describes";
+    const std::string about_costs =
+        "not with --workers: measure reductions of values and assignments, in the job that "
+        "the environment describes";
     CLI::Option *costs = bench->add_flag("--costs", about_costs);
     costs->excludes(workers);
     const std::string about_elastic = "measure what elastic jobs cost, and the loss of a worker in one; starts its own";

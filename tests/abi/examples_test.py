@@ -30,6 +30,7 @@ WITHOUT = {"mdist"}  # it only includes the other headers
 FIRST_SCREEN = 40
 LINES = range(3, 9)
 EXAMPLE = re.compile(r"^ \* (Example[^\n]*:)\n \*\n((?: \*     [^\n]+\n)+)", re.M)
+FAMILY = re.compile(r"^ \* ([A-Z][^\n]*): `[^\n]*\n \*\n((?: \*     [^\n]+\n)+)", re.M)
 FUNCTION = re.compile(r"^static .*?^}\n", re.M | re.S)
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-Wno-unused-but-set-variable",
             "-Wno-unused-function", "-Wno-unused-parameter"]
@@ -51,6 +52,13 @@ static mdist_variable_t *weights;
 static mdist_dataset_t *rows, *batches;
 static mdist_iterator_t *iterator;
 static mdist_gradients_t *gradients;
+
+/* Of the first page alone. */
+static mdist_value_t *value, *mean, *element;
+static mdist_tensor_t tensor, mine, tensors[2], initial;
+static mdist_variable_t *variable;
+static mdist_dataset_t *dealt;
+static mdist_checkpoint_t *checkpoint;
 
 static int32_t step(mdist_replica_t *replica, void *user_data) { return mdist_barrier(replica, NULL, NULL); }
 static int32_t take_larger(const void *left, const void *right, void *out, uint64_t count, void *user_data) {
@@ -74,6 +82,7 @@ static mdist_status_t checked(mdist_status_t status, const char *call) {
 PREPARE = r"""
 static void prepare(void) {
     const mdist_tensor_t layers[3] = {numbers, numbers, numbers};
+    initial = tensors[0] = tensors[1] = numbers;
     mdist_strategy_create(NULL, &strategy, &error);
     mdist_config_create(&config, &error);
     mdist_variable_create(strategy, "weights", &numbers, &weights, NULL, &error);
@@ -90,7 +99,10 @@ static int32_t example(mdist_replica_t *replica, void *user_data) {
 }
 int example_%s(void) {
     prepare();
-    mdist_run(strategy, example, NULL, NULL, 0, NULL, 0, NULL, &error);
+    mdist_value_t *result = NULL, *argument = NULL;
+    mdist_value_create(&numbers, &argument, &error);
+    const mdist_run_io_t io = {sizeof io, 0, &argument, 1, &result, 1, 0};
+    mdist_run(strategy, example, NULL, &io, &error);
     return 0;
 }
 """
@@ -144,6 +156,12 @@ def examples_below(include):
     return {path.stem: (path, example_of(path)) for path in headers() if path.stem not in WITHOUT}
 
 
+def first_page(include):
+    """The same for the examples of the first page, mdist.h: one for each family of functions."""
+    page = (include / "mdist" / "mdist.h").read_text().partition("\n */\n")[0]
+    return {f"family_{number}": (pathlib.Path(f"family_{number}.h"), found) for number, found in enumerate(FAMILY.finditer(page))}
+
+
 class Examples(unittest.TestCase):
     def test_each_header_has_a_short_example_on_its_first_screen(self):
         for name, (path, found) in examples_below(INCLUDE).items():
@@ -157,6 +175,7 @@ class Examples(unittest.TestCase):
         for include in [INCLUDE, *KEPT]:
             with self.subTest(headers=include), tempfile.TemporaryDirectory() as made:
                 examples = {name: found for name, found in examples_below(include).items() if found[1]}
+                examples |= first_page(include)
                 self.run_all(examples, include, pathlib.Path(made))
 
     def run_all(self, examples, include, folder):

@@ -23,12 +23,12 @@ def printed(command, **arguments):
 
 
 def first_program():
-    guide = (pathlib.Path(__file__).resolve().parents[2] / "docs/guide.md").read_text()
+    guide = (pathlib.Path(__file__).resolve().parents[2] / "docs/tutorial/2-first-program.md").read_text()
     return re.search(r"^```c\n(.*?)^```", guide, re.S | re.M).group(1)
 
 
 def check_static(stage, archive, environment):
-    """Links the guide's C program with libmdist.a: with the system's shared libraries, and without any."""
+    """Links the tutorial's first program with libmdist.a: with the system's shared libraries, and without any."""
     source = stage / "first.c"
     source.write_text(first_program())
     flags = printed(["pkg-config", "--cflags", "--libs", "--static", "mdist"], env=environment).split()
@@ -42,7 +42,7 @@ def check_static(stage, archive, environment):
         said = printed([program], env=dict(os.environ, MDIST_DEVICES="cpu*4"))
         assert sorted(said.splitlines()) == [f"replica {i} of 4: 10" for i in range(4)], said
     if "all-static" in ways:
-        module = archive.with_name("libmdist.so.1")  # any shared library
+        module = archive.with_name("libmdist.so.2")  # any shared library
         asked = dict(os.environ, MDIST_DEVICES="gpu:0", MDIST_CUDA_MODULE=str(module))
         refused = subprocess.run([stage / "all-static"], env=asked, text=True, capture_output=True)
         assert refused.returncode == 1 and "linked with -static" in refused.stderr, refused
@@ -56,7 +56,7 @@ def main():
     with tempfile.TemporaryDirectory() as stage:
         run(["meson", "install", "-C", build, "--destdir", stage, "--no-rebuild", "--quiet", "--tags", "devel,runtime"])
         config = next(pathlib.Path(stage).rglob("mdist.pc"))
-        library = next(pathlib.Path(stage).rglob("libmdist.so.1"))
+        library = next(pathlib.Path(stage).rglob("libmdist.so.2"))
         environment = dict(os.environ, PKG_CONFIG_LIBDIR=str(config.parent), PKG_CONFIG_SYSROOT_DIR=stage)
         environment.pop("PKG_CONFIG_PATH", None)
         flags = printed(["pkg-config", "--cflags", "--libs", "mdist"], env=environment).split()

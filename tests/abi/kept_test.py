@@ -74,7 +74,7 @@ def changed_by_abidiff(version, include):
         folder = pathlib.Path(made)
         stub.make_stub(include, folder / "now.so", COMPILER)
         before = version / "x86_64.abi"
-        if platform.machine() != "x86_64":
+        if platform.machine() != "x86_64" or not before.exists():
             before = folder / "before.so"
             stub.make_stub(version / "include", before, COMPILER)
         (folder / "suppressions").write_text(suppressions(model_of(version / "include")))
@@ -84,9 +84,6 @@ def changed_by_abidiff(version, include):
 
 
 class Kept(unittest.TestCase):
-    def test_a_version_is_kept(self):
-        self.assertTrue(KEPT)
-
     def test_nothing_has_changed_for_programs_of_a_kept_version(self):
         for version in KEPT:
             with self.subTest(version=version.name):
@@ -114,8 +111,8 @@ CHANGES = {
     "another number": ("cluster.h", "MDIST_TASK_PS        = 4", "MDIST_TASK_PS = 5", BOTH),
     "a lost enumerator": ("cluster.h", "    MDIST_TASK_PS        = 4,\n", "", BOTH),
     "another macro": ("base.h", "#define MDIST_NONE 0xffffffff", "#define MDIST_NONE 0xfffffffe", ("model",)),
-    "another result": ("strategy.h", "uint32_t mdist_strategy_worker(", "int32_t mdist_strategy_worker(", BOTH),
-    "another name": ("strategy.h", "uint32_t mdist_strategy_worker(", "uint32_t mdist_strategy_rank(", BOTH),
+    "another result": ("strategy.h", "uint32_t mdist_strategy_rank(", "int32_t mdist_strategy_rank(", BOTH),
+    "another name": ("strategy.h", "uint32_t mdist_strategy_rank(", "uint32_t mdist_strategy_number(", BOTH),
     "another order": ("strategy.h", "size_t index, const char *path,", "const char *path, size_t index,", BOTH),
     "a callback with more": ("strategy.h", "(*mdist_step_fn)(mdist_replica_t *replica, void *user_data)",
                              "(*mdist_step_fn)(mdist_replica_t *replica, void *user_data, int32_t more)", BOTH),
@@ -126,7 +123,7 @@ LATELY_SEEN = {"another type of an option"}  # by abidiff 2.6, but not by that o
 
 class Judges(unittest.TestCase):
     def test_breaks_are_seen_and_additions_are_not(self):
-        version = KEPT[0]
+        version = INCLUDE.parent  # today's headers stand for a version
         for change, (file, before, after, expected) in CHANGES.items():
             with self.subTest(change=change), tempfile.TemporaryDirectory() as made:
                 include = pathlib.Path(made) / "include"

@@ -81,7 +81,7 @@ def check_types(path, plain):
 # What a name without an object means: a replica acts, in a step; or a strategy acts.
 OF_A_REPLICA = (
     "all_reduce broadcast all_gather reduce_scatter all_to_all reduce_to_root gather_to_root scatter barrier send receive "
-    "merge average_loss scale_regularization"
+    "merge average_loss scale_regularization collective"
 ).split()
 OF_A_STRATEGY = "run map update serve distribute scope cached_reads set_default_strategy alloc step_register values commit regroup membership".split()
 OUTPUTS = "out outputs results text needed done".split()

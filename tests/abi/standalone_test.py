@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every public header compiles alone, even twice, and mdist.h, which includes them all, does so in every version of C and
-C++ with every installed compiler. They warn if MDIST_SHARD_HINT is taken as a policy.
+C++ with every installed compiler. They warn if MDIST_ONE_PER_WORKER is taken as a policy.
 
 What a header lacks does not depend on compiler or version, so each is compiled alone by the first compiler of each
 language, in its oldest version; in the long tier by all, in all versions."""
@@ -46,13 +46,13 @@ def compile_all(compiler, language, version, names):
 
 
 def takes_hint_as_policy(compiler, language):
-    """MDIST_SHARD_HINT is a number of shards. In the 32 bits of a policy it would be MDIST_SHARD_OFF, which the library
+    """MDIST_ONE_PER_WORKER is a number of shards. In the 32 bits of a policy it would be MDIST_SHARD_OFF, which the library
     can't tell from what was meant: the compiler must warn, without any flags."""
     source = ("#include <mdist/input.h>\n"
-              "int32_t policy(mdist_input_options_t *options) { return options->policy = MDIST_SHARD_HINT; }\n")
+              "int32_t policy(mdist_input_options_t *options) { return options->policy = MDIST_ONE_PER_WORKER; }\n")
     done = subprocess.run([compiler, "-fsyntax-only", f"-I{FOLDER.parent}", "-x", language, "-"], input=source, text=True,
                           capture_output=True, check=True)
-    return None if "warning" in done.stderr else f"{compiler} takes MDIST_SHARD_HINT as a policy without a warning"
+    return None if "warning" in done.stderr else f"{compiler} takes MDIST_ONE_PER_WORKER as a policy without a warning"
 
 
 def main():

@@ -18,7 +18,9 @@ static void expect_failure(mdist_strategy_t *strategy, mdist_step_fn step, void 
                            const char *words) {
     mdist_error_t *error = NULL;
     mdist_value_t *result = NULL;
-    const mdist_status_t status = mdist_run(strategy, step, user_data, NULL, 0, &result, 1, NULL, &error);
+    const mdist_status_t status =
+        mdist_run(strategy, step, user_data,
+                  &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1}, &error);
     WORDS(error, words);
     assert_int_equal(status, wanted);
     assert_null(result);
@@ -55,7 +57,7 @@ static int32_t fail_merge(mdist_strategy_t *strategy, mdist_value_t *const *argu
     int *const depth = user_data;
     if (--*depth == 0) return 77;
     mdist_error_t *error = NULL;
-    mdist_run(strategy, fail_step, depth, NULL, 0, NULL, 0, NULL, &error);
+    mdist_run(strategy, fail_step, depth, NULL, &error);
     const int32_t native = (int32_t)mdist_error_native(error);
     mdist_error_free(error);
     return native;
@@ -78,7 +80,7 @@ static void a_failure_comes_out_of_any_depth(void **state) {
         mdist_strategy_t *strategy = make_strategy(n, NULL);
         for (int depth = 1; depth <= 4; ++depth) {
             int left = depth;
-            assert_int_equal(mdist_run(strategy, fail_step, &left, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_CALLBACK);
+            assert_int_equal(mdist_run(strategy, fail_step, &left, NULL, &error), MDIST_ERR_CALLBACK);
             assert_int_equal(mdist_error_native(error), 77);
             mdist_error_free(error);
             assert_int_equal(case_replica_ids(strategy), 0);
@@ -118,7 +120,7 @@ static void what_does_not_gather_is_refused(void **state) {
     OK(mdist_value_per_replica(strategy, ranks, 2, &values[0], &error));
     OK(mdist_value_per_replica(strategy, rows, 2, &values[1], &error));
     OK(mdist_value_per_replica(strategy, numbers, 2, &values[2], &error));
-    OK(mdist_value_rows(values[2], values[1], &values[3], &error));
+    OK(mdist_value_sparse(values[2], values[1], &values[3], &error));
     FAILS(MDIST_ERR_MISMATCH, mdist_strategy_gather(strategy, values[0], 0, &out, NULL, &error));
     FAILS(MDIST_ERR_UNSUPPORTED, mdist_strategy_gather(strategy, values[3], 0, &out, NULL, &error));
     assert_null(out);

@@ -30,7 +30,7 @@ typedef struct Step {
 static mdist_status_t reduce_in_a_step(const World *world, mdist_replica_t *replica) {
     mdist_value_t *out = NULL;
     (void)replica;
-    return mdist_strategy_reduce(world->strategy, MDIST_SUM, NULL, NULL, 0, &out, NULL, NULL);
+    return mdist_strategy_reduce(world->strategy, MDIST_SUM, NULL, &out, NULL, NULL);
 }
 
 static int32_t do_nothing(mdist_replica_t *replica, void *user_data) {
@@ -40,12 +40,12 @@ static int32_t do_nothing(mdist_replica_t *replica, void *user_data) {
 
 static mdist_status_t run_in_a_step(const World *world, mdist_replica_t *replica) {
     (void)replica;
-    return mdist_run(world->strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, NULL);
+    return mdist_run(world->strategy, do_nothing, NULL, NULL, NULL);
 }
 
 static mdist_status_t run_without_a_step(const World *world, mdist_replica_t *replica) {
     (void)replica;
-    return mdist_run(world->strategy, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL);
+    return mdist_run(world->strategy, NULL, NULL, NULL, NULL);
 }
 
 static mdist_status_t create_in_a_step(const World *world, mdist_replica_t *replica) {
@@ -115,10 +115,10 @@ static const Case cases[] = {
     {a_strategy_for_a_replica, {"got a strategy handle", "from mdist_run"}, 0, 0},
     {an_index_that_is_not_there, {"mdist_variable_tensor: local_replica is 7; this strategy has 2"}, 0, 0},
     {another_thread,
-     {"mdist_barrier: this thread does not run the step of replica 1", "mdist_run_begin (step.h)"},
+     {"mdist_barrier: this thread does not run the step of replica 1", "mdist_run_begin (threads.h)"},
      0,
      0},
-    {another_thread, {"this thread does not run the step of replica 1", "mdist_run_begin (step.h)"}, 0, 1},
+    {another_thread, {"this thread does not run the step of replica 1", "mdist_run_begin (threads.h)"}, 0, 1},
     {an_index_that_is_not_there, {"the merge function returned", "mdist_variable_tensor: local_replica is 7"}, 1, 0},
     {run_without_a_step, {"the merge function returned", "mdist_run: step is NULL"}, 1, 0},
 };
@@ -140,8 +140,7 @@ static void the_call_that_failed_in_a_step_comes_back_from_the_run(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         mdist_error_t *error = NULL;
         Step step = {&world, &cases[i]};
-        const mdist_status_t status =
-            mdist_run(world.strategy, make_the_mistake, &step, NULL, 0, NULL, 0, NULL, &error);
+        const mdist_status_t status = mdist_run(world.strategy, make_the_mistake, &step, NULL, &error);
         assert_int_equal(status, MDIST_ERR_CALLBACK);
         assert_int_equal(mdist_error_native(error), world.returned);
         for (size_t w = 0; w < 3 && cases[i].words[w] != NULL; ++w) WORDS(error, cases[i].words[w]);
@@ -158,7 +157,7 @@ static void a_failed_call_that_the_step_forgot_is_told_to_those_who_waited_for_i
     Step step = {&world, &forgotten};
     mdist_error_t *error = NULL;
     world.returned = 0;
-    const mdist_status_t status = mdist_run(world.strategy, make_the_mistake, &step, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_run(world.strategy, make_the_mistake, &step, NULL, &error);
     assert_int_equal(status, MDIST_ERR_MISMATCH);
     assert_string_equal(mdist_error_reason(error), "step_returned");
     WORDS(error, "replica 1 returned from its step after 0 operations");
@@ -180,9 +179,8 @@ static void a_run_knows_nothing_of_the_one_before(void **state) {
     for (int i = 0; i < 2; ++i) {
         mdist_error_t *error = NULL;
         Step step = {&world, &cases[6]};
-        CHECK(MDIST_ERR_CALLBACK, mdist_run(world.strategy, make_the_mistake, &step, NULL, 0, NULL, 0, NULL, &error),
-              error);
-        mdist_run(world.strategy, fail_without_a_word, &code, NULL, 0, NULL, 0, NULL, &error);
+        CHECK(MDIST_ERR_CALLBACK, mdist_run(world.strategy, make_the_mistake, &step, NULL, &error), error);
+        mdist_run(world.strategy, fail_without_a_word, &code, NULL, &error);
         assert_null(strstr(mdist_error_message(error), "had failed"));
         mdist_error_free(error);
     }
@@ -201,7 +199,7 @@ static void work_in_place_at_the_wrong_place_says_where_the_right_one_is(void **
     (void)state;
     const World world = make_world();
     mdist_error_t *error = NULL;
-    mdist_run(world.strategy, scatter_in_place, NULL, NULL, 0, NULL, 0, NULL, &error);
+    mdist_run(world.strategy, scatter_in_place, NULL, NULL, &error);
     assert_int_equal(mdist_error_status(error), MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, "mdist_reduce_scatter: in-place output 0 of replica 1 must start at element 100 of input 0, not at ");
     mdist_error_free(error);

@@ -159,6 +159,15 @@ static void texts_are_saved_along_and_replaced_by_those_of_the_file(void **state
     OK(mdist_checkpoint_text(checkpoint, "note \"\n", text, sizeof text, NULL, &error));
     assert_string_equal(text, "\xc3\xa4\t\x01");
     FAILS(MDIST_ERR_NOT_FOUND, mdist_checkpoint_text(checkpoint, "new", text, sizeof text, NULL, &error));
+    const char *const keys[] = {"note \"\n", "step"}; // in the order of their bytes
+    assert_int_equal(mdist_checkpoint_text_count(checkpoint), 2);
+    for (size_t i = 0; i < 2; ++i) {
+        OK(mdist_checkpoint_text_key(checkpoint, i, text, sizeof text, &needed, &error));
+        assert_string_equal(text, keys[i]);
+        assert_int_equal(needed, strlen(keys[i]) + 1);
+    }
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_checkpoint_text_key(checkpoint, 2, text, sizeof text, NULL, &error));
+    assert_int_equal(mdist_checkpoint_text_count(NULL), 0);
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_checkpoint_set_text(checkpoint, "mdist.crc32", "", &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_checkpoint_set_text(checkpoint, "", "", &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_checkpoint_set_text(checkpoint, "bytes", "\xff", &error));
@@ -327,7 +336,9 @@ static void arguments_are_checked(void **state) {
     uint64_t number;
     FAILS(MDIST_ERR_NOT_FOUND, mdist_checkpoint_latest("/nowhere/at/all", &number, &error));
     OK(mdist_checkpoint_add(checkpoint, "v again", v, &error));
-    OK(mdist_checkpoint_save(checkpoint, MDIST_LATEST - 1, NULL, &error));
+    OK(mdist_checkpoint_save(checkpoint, 0x7ffffffffffffeff, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_checkpoint_save(checkpoint, MDIST_FOREVER, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_checkpoint_restore(checkpoint, MDIST_FOREVER, NULL, NULL, &error));
     mdist_checkpoint_destroy(checkpoint);
     FAILS(MDIST_ERR_BAD_HANDLE, mdist_checkpoint_save(checkpoint, 1, NULL, &error));
     destroy_all(other, NULL, &foreign, 1);

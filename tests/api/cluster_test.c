@@ -53,7 +53,7 @@ static mdist_task_info_t own_task(const mdist_cluster_t *cluster) {
 }
 
 static void assert_id(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, uint32_t expected) {
-    assert_int_equal(task_of(cluster, type, index).worker, expected);
+    assert_int_equal(task_of(cluster, type, index).rank, expected);
 }
 
 static void assert_chief(const mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, int32_t expected) {
@@ -177,7 +177,7 @@ static void a_sparse_list_is_read_and_ranked(void **state) {
     assert_task(cluster, MDIST_TASK_WORKER, 5);
     assert_count(cluster, MDIST_TASK_WORKER, 2);
     const mdist_task_info_t own = own_task(cluster);
-    assert_true(own.worker == 1 && own.worker_count == 2 && own.is_chief == 0);
+    assert_true(own.rank == 1 && own.worker_count == 2 && own.is_chief == 0);
     assert_leader(cluster, MDIST_TASK_WORKER);
     assert_string_equal(own.master, "b:1");
     mdist_task_info_t info = {.struct_size = sizeof info};

@@ -282,7 +282,7 @@ static void a_merge_may_all_reduce_what_is_large(void **state) {
         const Plan plan = plan_one(3, MDIST_SUM, MDIST_FLOAT32, turn % 2 == 0 ? 100000 : 100);
         Data data = make_data(&plan);
         Lists lists = lists_of(&plan, &data);
-        OK(mdist_run(strategy, merging_step, &lists, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, merging_step, &lists, NULL, &error));
         check_data(&plan, &data);
         free_data(&plan, &data);
     }
@@ -305,8 +305,7 @@ static void what_a_type_does_not_have_is_refused(void **state) {
             buffers[r] = buffer_of(&memory[r], (mdist_dtype_t)dtype, 1);
             requests[r] = (Request){.op = op, .inputs = buffers + r, .outputs = buffers + r, .count = 1};
         }
-        CHECK(MDIST_ERR_INVALID_ARGUMENT, mdist_run(strategy, request_step, requests, NULL, 0, NULL, 0, NULL, &error),
-              error);
+        CHECK(MDIST_ERR_INVALID_ARGUMENT, mdist_run(strategy, request_step, requests, NULL, &error), error);
         for (int r = 0; r < 2; ++r) // the first replica gives the cause; the other may report that the step has ended
             assert_non_null(strstr(requests[r].message, mdist_dtype_name((mdist_dtype_t)dtype)));
         FAILS(MDIST_ERR_INVALID_ARGUMENT,

@@ -188,7 +188,7 @@ static void nobody_passes_a_barrier_before_all_came(void **state) {
     for (uint32_t replicas = 1; replicas <= 5; ++replicas) {
         mdist_strategy_t *strategy = make_strategy(replicas, NULL);
         Counts counts = {.replicas = replicas};
-        OK(mdist_run(strategy, barrier_step, &counts, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, barrier_step, &counts, NULL, &error));
         assert_int_equal(counts.wrong, 0);
         mdist_strategy_destroy(strategy);
     }

@@ -16,7 +16,7 @@ static void every_part_arrives_where_it_is_taken(void **state) {
         for (int i = 0; i < trials_of(6); ++i) {
             Parts self = {.seed = test_seed(0) + n * 100 + (uint64_t)i, .longest = i % 2 == 0 ? 300 : 6000};
             self.group = i % 3 == 1 ? group : NULL;
-            const mdist_status_t status = mdist_run(strategy, parts_step, &self, NULL, 0, NULL, 0, NULL, &error);
+            const mdist_status_t status = mdist_run(strategy, parts_step, &self, NULL, &error);
             for (uint32_t r = 0; r < n; ++r) assert_string_equal(self.notes[r].text, "");
             OK(status);
         }
@@ -31,10 +31,10 @@ static void parts_that_do_not_fit_are_a_mismatch_on_all(void **state) {
     for (uint32_t n = 2; n <= 5; n += 3) {
         mdist_strategy_t *strategy = make_strategy(n, NULL);
         Parts self = {0};
-        FAILS(MDIST_ERR_MISMATCH, mdist_run(strategy, parts_mismatch_step, &self, NULL, 0, NULL, 0, NULL, &error));
+        FAILS(MDIST_ERR_MISMATCH, mdist_run(strategy, parts_mismatch_step, &self, NULL, &error));
         for (uint32_t r = 0; r < n; ++r) assert_string_equal(self.notes[r].text, "");
         Parts next = {.seed = 1, .longest = 100};
-        OK(mdist_run(strategy, parts_step, &next, NULL, 0, NULL, 0, NULL, &error)); // nothing is left of it
+        OK(mdist_run(strategy, parts_step, &next, NULL, &error)); // nothing is left of it
         mdist_strategy_destroy(strategy);
     }
 }
@@ -79,8 +79,7 @@ static void wrong_calls_are_refused(void **state) {
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         Wrong self = wrong[i];
-        assert_int_equal(mdist_run(strategy, wrong_step, &self, NULL, 0, NULL, 0, NULL, NULL),
-                         MDIST_ERR_INVALID_ARGUMENT);
+        assert_int_equal(mdist_run(strategy, wrong_step, &self, NULL, NULL), MDIST_ERR_INVALID_ARGUMENT);
         assert_string_equal(self.note.text, "");
     }
     mdist_strategy_destroy(strategy);

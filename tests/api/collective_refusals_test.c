@@ -95,7 +95,8 @@ static void replicas_that_differ_are_all_told_both_sides_and_nothing_moves(void 
                 assert_string_equal(requests[r].message, requests[0].message);
                 check_own(&own[r], variants[r == odd ? j : i].count);
             }
-            if (!shows_call(requests[0].message, variants[i].words) || !shows_call(requests[0].message, variants[j].words))
+            if (!shows_call(requests[0].message, variants[i].words) ||
+                !shows_call(requests[0].message, variants[j].words))
                 fail_msg("\"%s\" and \"%s\" are not both in: %s", variants[i].words, variants[j].words,
                          requests[0].message);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives with a root: what it receives and gives, blocking or started, in place or not. The buffers that other
 // replicas pass for the root's part are ignored.
+#include "started.h"
 #include "step_support.h"
 
 enum { MOST = 4, LONG = 40000 };
@@ -37,17 +38,17 @@ static mdist_status_t call(const Plan *plan, mdist_replica_t *replica, const mdi
         case 0:
             return mdist_reduce_to_root(replica, MDIST_SUM, plan->root, in, out, 1, NULL, NULL);
         case 1:
-            status = mdist_reduce_to_root_start(replica, MDIST_SUM, plan->root, in, out, 1, &work, NULL, NULL);
+            status = start_reduce_to_root(replica, MDIST_SUM, plan->root, in, out, 1, &work, NULL, NULL);
             break;
         case 2:
             return mdist_gather_to_root(replica, plan->root, in, out, 1, NULL, NULL);
         case 3:
-            status = mdist_gather_to_root_start(replica, plan->root, in, out, 1, &work, NULL, NULL);
+            status = start_gather_to_root(replica, plan->root, in, out, 1, &work, NULL, NULL);
             break;
         case 4:
             return mdist_scatter(replica, plan->root, in, out, 1, NULL, NULL);
         default:
-            status = mdist_scatter_start(replica, plan->root, in, out, 1, &work, NULL, NULL);
+            status = start_scatter(replica, plan->root, in, out, 1, &work, NULL, NULL);
     }
     if (status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
     mdist_work_destroy(work);
@@ -103,7 +104,7 @@ static void each_gets_what_is_its(void **state) {
             for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
                 for (uint32_t i = 0; i < 4 * n; ++i) {
                     Plan plan = {kind, i % n, n, sizes[s], i / n % 2 == 1, i / n / 2 == 1, 0};
-                    OK(mdist_run(strategy, step, &plan, NULL, 0, NULL, 0, NULL, &error));
+                    OK(mdist_run(strategy, step, &plan, NULL, &error));
                 }
             }
         }
@@ -168,8 +169,7 @@ static void a_mismatch_is_told(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
-    for (int what = 0; what < 3; ++what)
-        FAILS(MDIST_ERR_MISMATCH, mdist_run(strategy, disagree, &what, NULL, 0, NULL, 0, NULL, &error));
+    for (int what = 0; what < 3; ++what) FAILS(MDIST_ERR_MISMATCH, mdist_run(strategy, disagree, &what, NULL, &error));
     expect_runs(strategy);
     mdist_strategy_destroy(strategy);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers for tests of collectives: buffers between guard bytes at any address, elements with difficult bit patterns, and
-// a step in which any replica makes any call.
+// Helpers for tests of collectives: buffers between guard bytes at any address, elements with difficult bit patterns,
+// and a step in which any replica makes any call.
 #pragma once
 
 #include <math.h>
@@ -161,7 +161,7 @@ MDIST_TEST_HELPER int32_t request_step(mdist_replica_t *replica, void *user_data
 MDIST_TEST_HELPER void expect_requests(mdist_strategy_t *strategy, Request *requests, mdist_status_t wanted,
                                        int alike) {
     mdist_error_t *error = NULL;
-    CHECK(wanted, mdist_run(strategy, request_step, requests, NULL, 0, NULL, 0, NULL, &error), error);
+    CHECK(wanted, mdist_run(strategy, request_step, requests, NULL, &error), error);
     for (uint32_t r = 0; r < mdist_strategy_replica_count(strategy); ++r) {
         assert_false(requests[r].modes_changed);
         assert_false(requests[r].error_missing);

@@ -26,10 +26,11 @@ static void assert_reads(const mdist_config_t *config, const char *name, const c
 /// Returns a value of each kind; "" for choices, which list their values themselves.
 static const char *value_of_kind(const char *kind) {
     static const char *const values[][2] = {
-        {"choice", ""},   {"duration", "7s"},         {"size", "64KiB"},  {"count", "3"},
-        {"text", "a b "}, {"devices", "cpu:1,cpu:2"}, {"address", "h:1"}, {"addresses", "h:1,i:2"},
-        {"ports", "5000-5100"},
-        {"endpoint", "10.0.0.5:5000"},
+        {"choice", ""},         {"duration", "7s"},
+        {"size", "64KiB"},      {"count", "3"},
+        {"text", "a b "},       {"devices", "cpu:1,cpu:2"},
+        {"address", "h:1"},     {"addresses", "h:1,i:2"},
+        {"ports", "5000-5100"}, {"endpoint", "10.0.0.5:5000"},
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; ++i)
         if (strcmp(values[i][0], kind) == 0) return values[i][1];

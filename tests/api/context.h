@@ -25,7 +25,7 @@ typedef struct World {
     mdist_checkpoint_t *checkpoint; // with the variable
     mdist_gradients_t *gradients;   // of one tensor
     mdist_gradients_t *lent;        // the same, with no memory yet
-    mdist_call_t *calls[2];         // a barrier of each replica
+    mdist_prepared_t *calls[2];     // a barrier of each replica
     mdist_record_writer_t *writer, *closed_writer;
     float room[2][16];
 } World;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of the functions of collective.h, message.h, work.h and loss.h. context.h explains the table.
 #include "context.h"
+#include "started.h"
 
 #include <unistd.h>
 
@@ -12,12 +13,18 @@ CALL(strategy_all_reduce) {
 }
 CALL(strategy_reduce) {
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_strategy_reduce(w->strategy, MDIST_SUM, w->zero, NULL, 0, &out, NULL, error);
+    const mdist_status_t status = mdist_strategy_reduce(w->strategy, MDIST_MEAN, w->zero, &out, NULL, error);
+    return drop_value(status, out);
+}
+CALL(strategy_reduce_axes) {
+    mdist_value_t *out = NULL;
+    const mdist_status_t status =
+        mdist_strategy_reduce_axes(w->strategy, MDIST_MEAN, w->zero, NULL, 0, &out, NULL, error);
     return drop_value(status, out);
 }
 CALL(strategy_reduce_to) {
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_strategy_reduce_to(w->strategy, MDIST_SUM, &w->zero,
+    const mdist_status_t status = mdist_strategy_reduce_to(w->strategy, MDIST_MEAN, &w->zero,
                                                            (const char *const[]){device_name(0)}, 1, &out, NULL, error);
     return drop_value(status, out);
 }
@@ -41,11 +48,11 @@ CALL(all_reduce) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
     return mdist_all_reduce(w->replica, MDIST_SUM, &in, &out, 1, NULL, error);
 }
-CALL(all_reduce_rows) {
+CALL(all_reduce_sparse) {
     int64_t index = 0;
     const mdist_tensor_t which = tensor_of(&index, MDIST_INT64, 1), row = tensor_of(w->room[0], MDIST_FLOAT32, 1);
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_all_reduce_rows(w->replica, MDIST_SUM, &which, &row, &out, NULL, error);
+    const mdist_status_t status = mdist_all_reduce_sparse(w->replica, MDIST_SUM, &which, &row, &out, NULL, error);
     return drop_value(status, out);
 }
 CALL(average_loss) {
@@ -92,80 +99,27 @@ static mdist_status_t wait_for(mdist_status_t status, mdist_work_t *work) {
     mdist_work_destroy(work);
     return status;
 }
-CALL(all_reduce_start) {
+CALL(collective_start) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
     mdist_work_t *work = NULL;
-    const mdist_status_t status = mdist_all_reduce_start(w->replica, MDIST_SUM, &in, &out, 1, &work, NULL, error);
-    return wait_for(status, work);
-}
-CALL(broadcast_start) {
-    const mdist_buffer_t in = in_of(w);
-    mdist_work_t *work = NULL;
-    const mdist_status_t status = mdist_broadcast_start(w->replica, 0, &in, 1, &work, NULL, error);
-    return wait_for(status, work);
-}
-CALL(all_gather_start) {
-    const mdist_buffer_t in = in_of(w), out = out_of(w, 4);
-    mdist_work_t *work = NULL;
-    const mdist_status_t status = mdist_all_gather_start(w->replica, &in, &out, 1, &work, NULL, error);
-    return wait_for(status, work);
-}
-CALL(reduce_scatter_start) {
-    const mdist_buffer_t in = in_of(w), out = out_of(w, 1);
-    mdist_work_t *work = NULL;
-    const mdist_status_t status = mdist_reduce_scatter_start(w->replica, MDIST_SUM, &in, &out, 1, &work, NULL, error);
-    return wait_for(status, work);
-}
-CALL(all_to_all_start) {
-    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
-    mdist_work_t *work = NULL;
-    const mdist_status_t status = mdist_all_to_all_start(w->replica, &in, &out, 1, &work, NULL, error);
-    return wait_for(status, work);
-}
-CALL(all_to_all_parts_start) {
-    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
-    const uint64_t parts[2] = {1, 1};
-    mdist_work_t *work = NULL;
-    const mdist_status_t status =
-        mdist_all_to_all_parts_start(w->replica, &in, parts, &out, parts, 1, &work, NULL, error);
-    return wait_for(status, work);
-}
-CALL(reduce_to_root_start) {
-    const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
-    mdist_work_t *work = NULL;
-    const mdist_status_t status =
-        mdist_reduce_to_root_start(w->replica, MDIST_SUM, 0, &in, &out, 1, &work, NULL, error);
-    return wait_for(status, work);
-}
-CALL(gather_to_root_start) {
-    const mdist_buffer_t in = in_of(w), out = out_of(w, 4);
-    mdist_work_t *work = NULL;
-    const mdist_status_t status = mdist_gather_to_root_start(w->replica, 0, &in, &out, 1, &work, NULL, error);
-    return wait_for(status, work);
-}
-CALL(scatter_start) {
-    const mdist_buffer_t in = in_of(w), out = out_of(w, 1);
-    mdist_work_t *work = NULL;
-    const mdist_status_t status = mdist_scatter_start(w->replica, 0, &in, &out, 1, &work, NULL, error);
+    const mdist_status_t status = start_all_reduce(w->replica, MDIST_SUM, &in, &out, 1, &work, NULL, error);
     return wait_for(status, work);
 }
 CALL(reduce_to_root) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
     return mdist_reduce_to_root(w->replica, MDIST_SUM, 0, &in, &out, 1, NULL, error);
 }
+
 CALL(gather_to_root) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 4);
     return mdist_gather_to_root(w->replica, 0, &in, &out, 1, NULL, error);
 }
+
 CALL(scatter) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 1);
     return mdist_scatter(w->replica, 0, &in, &out, 1, NULL, error);
 }
-CALL(barrier_start) {
-    mdist_work_t *work = NULL;
-    const mdist_status_t status = mdist_barrier_start(w->replica, &work, NULL, error);
-    return wait_for(status, work);
-}
+
 CALL(send) {
     const mdist_buffer_t in = in_of(w), out = out_of(w, 2);
     const uint32_t id = mdist_replica_id(w->replica);
@@ -225,59 +179,51 @@ CALL(work_on_done) {
 
 // ---- Prepared calls.
 
-static mdist_call_t *own_call(World *w) {
+static mdist_prepared_t *own_call(World *w) {
     return w->calls[mdist_replica_local_index(w->replica) == 1];
 }
-CALL(call_create) {
-    const mdist_call_description_t barrier = {.struct_size = sizeof barrier, .kind = MDIST_CALL_BARRIER};
-    mdist_call_t *out = NULL;
-    const mdist_status_t status = mdist_call_create(w->strategy, 1, &barrier, &out, NULL, error);
-    mdist_call_destroy(out);
+CALL(prepared_create) {
+    const mdist_collective_description_t barrier = {.struct_size = sizeof barrier, .kind = MDIST_COLLECTIVE_BARRIER};
+    mdist_prepared_t *out = NULL;
+    const mdist_status_t status = mdist_prepared_create(w->strategy, 1, &barrier, &out, NULL, error);
+    mdist_prepared_destroy(out);
     return status;
 }
-CALL(call_run) {
-    return mdist_call_run(w->replica, own_call(w), error);
+CALL(prepared_run) {
+    return mdist_prepared_run(w->replica, own_call(w), error);
 }
-CALL(call_start) {
+CALL(prepared_start) {
     mdist_work_t *work = NULL;
-    const mdist_status_t status = mdist_call_start(w->replica, own_call(w), &work, error);
+    const mdist_status_t status = mdist_prepared_start(w->replica, own_call(w), &work, error);
     return wait_for(status, work);
 }
 
 static const Entry entries[] = {
     ENTRY(strategy_all_reduce, OUTSIDE),
     ENTRY(strategy_reduce, OUTSIDE),
+    ENTRY(strategy_reduce_axes, OUTSIDE),
     ENTRY(strategy_reduce_to, OUTSIDE),
     ENTRY(strategy_broadcast, OUTSIDE),
     ENTRY(strategy_gather, OUTSIDE),
     ENTRY(strategy_fetch, OUTSIDE),
     ENTRY(all_reduce, IN_STEP),
-    ENTRY(all_reduce_rows, IN_STEP),
+    ENTRY(all_reduce_sparse, IN_STEP),
     ENTRY(broadcast, IN_STEP),
     ENTRY(all_gather, IN_STEP),
     ENTRY(reduce_scatter, IN_STEP),
     ENTRY(all_to_all, IN_STEP),
     ENTRY(all_to_all_parts, IN_STEP),
-    ENTRY(all_to_all_parts_start, IN_STEP),
-    ENTRY(call_create, ANYWHERE),
-    ENTRY(call_run, IN_STEP),
-    ENTRY(call_start, IN_STEP),
+    ENTRY(prepared_create, ANYWHERE),
+    ENTRY(prepared_run, IN_STEP),
+    ENTRY(prepared_start, IN_STEP),
     ENTRY(work_on_done, ANYWHERE),
     ENTRY(barrier, IN_STEP),
     ENTRY(average_loss, IN_STEP),
     ENTRY(scale_regularization, IN_STEP),
-    ENTRY(all_reduce_start, IN_STEP),
-    ENTRY(broadcast_start, IN_STEP),
-    ENTRY(all_gather_start, IN_STEP),
-    ENTRY(reduce_scatter_start, IN_STEP),
-    ENTRY(all_to_all_start, IN_STEP),
-    ENTRY(barrier_start, IN_STEP),
+    ENTRY(collective_start, IN_STEP),
     ENTRY(reduce_to_root, IN_STEP),
     ENTRY(gather_to_root, IN_STEP),
     ENTRY(scatter, IN_STEP),
-    ENTRY(reduce_to_root_start, IN_STEP),
-    ENTRY(gather_to_root_start, IN_STEP),
-    ENTRY(scatter_start, IN_STEP),
     ENTRY(send, IN_STEP),
     ENTRY(receive, IN_STEP),
     ENTRY(send_start, IN_STEP),

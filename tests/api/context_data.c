@@ -84,14 +84,14 @@ CALL(input_context_batch_size) {
     uint64_t size = 0;
     return mdist_input_context_batch_size(&context, 4, &size, error);
 }
-CALL(iterator_rows) {
+CALL(iterator_row_counts) {
     uint64_t rows[2];
-    return mdist_iterator_rows(w->dealt, rows, 2, error);
+    return mdist_iterator_row_counts(w->dealt, rows, 2, error);
 }
-CALL(iterators_settle) {
+CALL(iterators_wait) {
     (void)w;
     int32_t done = 0;
-    return mdist_iterators_settle(0, &done, error);
+    return mdist_iterators_wait(0, &done, error);
 }
 CALL(iterator_create) {
     mdist_iterator_t *out = NULL;
@@ -122,10 +122,10 @@ CALL(dataset_component) {
     mdist_tensor_t tensor;
     return mdist_dataset_component(w->dataset, 0, &tensor, NULL, NULL, error);
 }
-CALL(dataset_name) {
+CALL(dataset_with_paths) {
     const char *const path = "x";
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_name(w->dataset, &path, 1, &out, error);
+    const mdist_status_t status = mdist_dataset_with_paths(w->dataset, &path, 1, &out, error);
     return drop_dataset(status, out);
 }
 
@@ -195,13 +195,13 @@ static const Entry entries[] = {
     ENTRY(dataset_batch, ANYWHERE),
     ENTRY(dataset_prefetch, ANYWHERE),
     ENTRY(distribute_dataset, OUTSIDE),
-    ENTRY(iterators_settle, ANYWHERE),
+    ENTRY(iterators_wait, ANYWHERE),
     ENTRY(iterator_create, ANYWHERE),
     ENTRY(iterator_close, ANYWHERE),
     ENTRY(iterator_next_value, OUTSIDE),
     ENTRY(iterator_component, ANYWHERE),
     ENTRY(dataset_component, ANYWHERE),
-    ENTRY(dataset_name, ANYWHERE),
+    ENTRY(dataset_with_paths, ANYWHERE),
     ENTRY(dataset_filter, ANYWHERE),
     ENTRY(dataset_take, ANYWHERE),
     ENTRY(dataset_skip, ANYWHERE),
@@ -215,7 +215,7 @@ static const Entry entries[] = {
     ENTRY(distribute_from_function, OUTSIDE),
     ENTRY(dataset_explain, ANYWHERE),
     ENTRY(input_context_batch_size, ANYWHERE),
-    ENTRY(iterator_rows, ANYWHERE),
+    ENTRY(iterator_row_counts, ANYWHERE),
     ENTRY(iterator_save, ANYWHERE),
     ENTRY(iterator_restore, ANYWHERE),
 };

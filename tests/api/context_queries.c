@@ -20,7 +20,7 @@ CALL(queries) {
     mdist_record_writer_destroy(NULL);
     mdist_gradients_destroy(NULL);
     mdist_group_destroy(NULL);
-    mdist_call_destroy(NULL);
+    mdist_prepared_destroy(NULL);
     mdist_store_destroy(NULL);
     mdist_blob_destroy(NULL);
     mdist_preemption_announce(NULL);
@@ -32,21 +32,21 @@ CALL(queries) {
     mdist_fail_because(NULL);
     mdist_fail_with(0);
     if (mdist_group_size(NULL) != 0 || mdist_group_position(NULL, 0) != MDIST_NONE) return MDIST_ERR_INTERNAL;
-    const int good = mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 &&
-                     mdist_dtype_size(MDIST_FLOAT64) == 8 && strcmp(mdist_dtype_name(MDIST_INT8), "int8") == 0 &&
-                     mdist_strategy_replica_count(w->strategy) == 2 &&
-                     mdist_strategy_local_replica_count(w->strategy) == 2 &&
-                     mdist_strategy_worker_count(w->strategy) == 1 && mdist_strategy_worker(w->strategy) == 0 &&
-                     mdist_strategy_is_chief(w->strategy) == 1 && mdist_error_worker(NULL) == MDIST_NONE &&
-                     mdist_strategy_is_joining(w->strategy) == 0 &&
-                     mdist_value_kind(w->value) == MDIST_VALUE_PLAIN && mdist_value_count(w->zero) == 2 &&
-                     mdist_value_leaf_count(w->value) == 1 && mdist_value_leaf_path(w->value, 0)[0] == '\0' &&
-                     strcmp(mdist_variable_name(w->variable), "v") == 0 && mdist_tensor_elements(&tensor) == 2 &&
-                     mdist_dataset_component_count(w->dataset) == 1 && mdist_loop_iterations(w->loop) == 0 &&
-                     mdist_iterator_component_count(w->iterator) == 1 && mdist_error_status(NULL) == MDIST_OK &&
-                     mdist_error_message(NULL)[0] == '\0' && mdist_error_reason(NULL)[0] == '\0' &&
-                     mdist_error_operation(NULL)[0] == '\0' && mdist_error_replica(NULL) == MDIST_NONE &&
-                     mdist_error_native(NULL) == 0 && strcmp(mdist_status_name(MDIST_END), "MDIST_END") == 0;
+    const int good =
+        mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 && mdist_dtype_size(MDIST_FLOAT64) == 8 &&
+        strcmp(mdist_dtype_name(MDIST_INT8), "int8") == 0 && mdist_strategy_replica_count(w->strategy) == 2 &&
+        mdist_strategy_local_replica_count(w->strategy) == 2 && mdist_strategy_worker_count(w->strategy) == 1 &&
+        mdist_strategy_rank(w->strategy) == 0 && mdist_strategy_first_replica_id(w->strategy) == 0 &&
+        mdist_checkpoint_text_count(w->checkpoint) == 1 && mdist_strategy_is_chief(w->strategy) == 1 &&
+        mdist_error_rank(NULL) == MDIST_NONE && mdist_strategy_is_joining(w->strategy) == 0 &&
+        mdist_value_kind(w->value) == MDIST_VALUE_PLAIN && mdist_value_count(w->zero) == 2 &&
+        mdist_value_leaf_count(w->value) == 1 && mdist_value_leaf_path(w->value, 0)[0] == '\0' &&
+        strcmp(mdist_variable_name(w->variable), "v") == 0 && mdist_tensor_elements(&tensor) == 2 &&
+        mdist_dataset_component_count(w->dataset) == 1 && mdist_loop_iterations(w->loop) == 0 &&
+        mdist_iterator_component_count(w->iterator) == 1 && mdist_error_status(NULL) == MDIST_OK &&
+        mdist_error_message(NULL)[0] == '\0' && mdist_error_reason(NULL)[0] == '\0' &&
+        mdist_error_operation(NULL)[0] == '\0' && mdist_error_replica(NULL) == MDIST_NONE &&
+        mdist_error_native(NULL) == 0 && strcmp(mdist_status_name(MDIST_END), "MDIST_END") == 0;
     return good ? MDIST_OK : MDIST_ERR_INTERNAL;
 }
 
@@ -59,7 +59,9 @@ static const Entry entries[] = {
     QUERY(strategy_replica_count),
     QUERY(strategy_local_replica_count),
     QUERY(strategy_worker_count),
-    QUERY(strategy_worker),
+    QUERY(strategy_rank),
+    QUERY(strategy_first_replica_id),
+    QUERY(checkpoint_text_count),
     QUERY(strategy_is_chief),
     QUERY(strategy_is_joining),
     QUERY(value_kind),
@@ -77,14 +79,14 @@ static const Entry entries[] = {
     QUERY(group_size),
     QUERY(group_position),
     QUERY(group_destroy),
-    QUERY(call_destroy),
+    QUERY(prepared_destroy),
     QUERY(blob_destroy),
     QUERY(error_status),
     QUERY(error_message),
     QUERY(error_reason),
     QUERY(error_operation),
     QUERY(error_replica),
-    QUERY(error_worker),
+    QUERY(error_rank),
     QUERY(error_native),
     QUERY(error_free),
     QUERY(config_key_count),

@@ -9,14 +9,14 @@ static int32_t idle_merge(mdist_strategy_t *strategy, mdist_value_t *const *argu
 }
 
 CALL(run) {
-    return mdist_run(w->strategy, idle_step, NULL, NULL, 0, NULL, 0, NULL, error);
+    return mdist_run(w->strategy, idle_step, NULL, NULL, error);
 }
 static int32_t idle_element(mdist_replica_t *replica, uint64_t element, void *user_data) {
     (void)replica, (void)element, (void)user_data;
     return 0;
 }
 CALL(map) {
-    return mdist_map(w->strategy, 3, idle_element, NULL, NULL, 0, NULL, 0, NULL, error);
+    return mdist_map(w->strategy, 3, idle_element, NULL, NULL, error);
 }
 
 CALL(replica_argument) {
@@ -45,19 +45,19 @@ CALL(replica_exit) {
 }
 CALL(replica_enter) {
     mdist_replica_t *replica = NULL;
-    const int open = mdist_run_begin(w->strategy, NULL, 0, 0, NULL, NULL) == MDIST_OK;
+    const int open = mdist_run_begin(w->strategy, NULL, NULL) == MDIST_OK;
     const mdist_status_t status = mdist_replica_enter(w->strategy, 0, &replica, error);
     mdist_replica_exit(replica, 0, NULL);
     if (open) mdist_run_end(w->strategy, NULL, 0, NULL);
     return status;
 }
 CALL(run_begin) {
-    const mdist_status_t status = mdist_run_begin(w->strategy, NULL, 0, 0, NULL, error);
+    const mdist_status_t status = mdist_run_begin(w->strategy, NULL, error);
     if (status == MDIST_OK) mdist_run_end(w->strategy, NULL, 0, NULL);
     return status;
 }
 CALL(run_end) {
-    if (mdist_run_begin(w->strategy, NULL, 0, 0, NULL, NULL) == MDIST_OK) {
+    if (mdist_run_begin(w->strategy, NULL, NULL) == MDIST_OK) {
         mdist_replica_t *replica = NULL;
         for (uint32_t i = 0; i < 2; ++i) {
             mdist_replica_enter(w->strategy, i, &replica, NULL);
@@ -106,7 +106,7 @@ CALL(step_register) {
     return mdist_step_register(w->strategy, "idle", idle_step, NULL, error);
 }
 CALL(run_named) {
-    return mdist_run_named(w->strategy, "idle", NULL, 0, NULL, 0, NULL, error);
+    return mdist_run_named(w->strategy, "idle", NULL, error);
 }
 CALL(replica_set_merge_argument) {
     const mdist_tensor_t tensor = tensor_in(w);

@@ -106,7 +106,9 @@ static void in_a_step_only_the_functions_of_a_step_work(void **state) {
         mdist_value_t *result = NULL;
         // A refused call is refused on every replica, so the run itself succeeds.
         const mdist_status_t set = strncmp(entries[i].name, "mdist_replica_set_result", 24) == 0;
-        OK(mdist_run(trial.world.strategy, call_in_step, &trial, &trial.world.value, 1, &result, set ? 1 : 0, NULL,
+        OK(mdist_run(trial.world.strategy, call_in_step, &trial,
+                     &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &trial.world.value, .argument_count = 1,
+                                       .results = &result, .result_count = set ? 1 : 0},
                      &error));
         assert_no_notes(&trial);
         mdist_value_destroy(result);
@@ -140,7 +142,7 @@ static void a_replica_dies_with_its_step(void **state) {
         if (!takes_replica(&entries[i])) continue;
         Trial trial = {.world = make_world(), .entry = &entries[i]};
         for (int again = 0; again < 2; ++again) {
-            OK(mdist_run(trial.world.strategy, keep_handle, &trial, NULL, 0, NULL, 0, NULL, &error));
+            OK(mdist_run(trial.world.strategy, keep_handle, &trial, NULL, &error));
             for (int id = 0; id < 2; ++id) {
                 try_it(&trial, id, trial.handles[id], MDIST_ERR_BAD_HANDLE, entries[i].name);
                 assert_int_equal(mdist_replica_id(trial.handles[id]), MDIST_NONE);
@@ -173,7 +175,7 @@ static int32_t call_in_merge(mdist_strategy_t *strategy, mdist_value_t *const *a
     try_it(self, 0, self->handles[0], wanted, self->entry->name);
     if (!in_step) return 0;
     try_it(self, 0, self->handles[1], wanted, self->entry->name); // the handle of another replica
-    return mdist_run(strategy, use_outer_handles, self, NULL, 0, NULL, 0, NULL, NULL) == MDIST_OK ? 0 : 1;
+    return mdist_run(strategy, use_outer_handles, self, NULL, NULL) == MDIST_OK ? 0 : 1;
 }
 
 static int32_t merge_and_call(mdist_replica_t *replica, void *user_data) {
@@ -189,7 +191,7 @@ static void in_a_merge_the_functions_outside_of_steps_work(void **state) {
     for (size_t i = 0; i < entry_count; ++i) {
         if (entries[i].place == NOT_CALLED) continue;
         Trial trial = {.world = make_world(), .entry = &entries[i]};
-        OK(mdist_run(trial.world.strategy, merge_and_call, &trial, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(trial.world.strategy, merge_and_call, &trial, NULL, &error));
         assert_no_notes(&trial);
         end_world(&trial.world);
     }
@@ -227,7 +229,7 @@ static void a_step_belongs_to_its_thread(void **state) {
         if (!takes_replica(&entries[i]) && entries[i].place != OUTSIDE && entries[i].place != BRACKET) continue;
         if (is_free(&entries[i])) continue;
         Trial trial = {.world = make_world(), .entry = &entries[i]};
-        OK(mdist_run(trial.world.strategy, call_elsewhere, &trial, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(trial.world.strategy, call_elsewhere, &trial, NULL, &error));
         assert_no_notes(&trial);
         end_world(&trial.world);
     }
@@ -255,7 +257,10 @@ static void entered_replicas_take_the_functions_of_a_step(void **state) {
         Trial trial = {.world = make_world(), .entry = &entries[i]};
         mdist_value_t *result = NULL;
         const size_t set = strncmp(entries[i].name, "mdist_replica_set_result", 24) == 0;
-        OK(run_own(trial.world.strategy, call_entered, &trial, &trial.world.value, 1, &result, set, NULL, &error));
+        OK(run_own(trial.world.strategy, call_entered, &trial,
+                   &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &trial.world.value, .argument_count = 1,
+                                     .results = &result, .result_count = set},
+                   &error));
         assert_no_notes(&trial);
         mdist_value_destroy(result);
         end_world(&trial.world);
@@ -277,7 +282,7 @@ static void in_their_merges_the_functions_outside_of_steps_work(void **state) {
     for (size_t i = 0; i < entry_count; ++i) {
         if (entries[i].place == NOT_CALLED || entries[i].place == ENTERED) continue;
         Trial trial = {.world = make_world(), .entry = &entries[i]};
-        OK(run_own(trial.world.strategy, call_in_open_merge, &trial, NULL, 0, NULL, 0, NULL, &error));
+        OK(run_own(trial.world.strategy, call_in_open_merge, &trial, NULL, &error));
         assert_no_notes(&trial);
         end_world(&trial.world);
     }
@@ -303,7 +308,7 @@ static void a_replica_is_only_its_own(void **state) {
     for (size_t i = 0; i < entry_count; ++i) {
         if (!takes_replica(&entries[i])) continue;
         Trial trial = {.world = make_world(), .entry = &entries[i]};
-        OK(mdist_run(trial.world.strategy, use_neighbour, &trial, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(trial.world.strategy, use_neighbour, &trial, NULL, &error));
         assert_no_notes(&trial);
         end_world(&trial.world);
     }
@@ -326,7 +331,7 @@ static int takes_no_handle(const char *name) {
         "mdist_dataset_range",
         "mdist_dataset_files",
         "mdist_dataset_match_files",
-        "mdist_iterators_settle",
+        "mdist_iterators_wait",
         "mdist_store_create",
         "mdist_store_create_elastic",
         "mdist_store_dismiss",

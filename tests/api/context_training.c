@@ -75,7 +75,8 @@ CALL(gradients_accumulate) {
     return status == MDIST_OK ? call_gradients_ready(w, error) : status;
 }
 
-/// The job is of fixed size. A call that fails for that reason, or since a merge is open, has passed the check of its context.
+/// The job is of fixed size. A call that fails for that reason, or since a merge is open, has passed the check of its
+/// context.
 static mdist_status_t not_elastic(mdist_status_t status, mdist_error_t **error) {
     if (status != MDIST_ERR_FAILED_PRECONDITION) return status;
     const char *const reason = mdist_error_reason(*error);
@@ -111,14 +112,11 @@ CALL(blob_create) {
 }
 
 static const Entry entries[] = {
-    ENTRY(run_steps, OUTSIDE),         ENTRY(loop_set_output, OUTSIDE),   ENTRY(replica_set_output, IN_STEP),
-    ENTRY(loop_outputs, ANYWHERE),     ENTRY(loop_set_object, ANYWHERE),  ENTRY(loop_object, ANYWHERE),
-    ENTRY(gradients_create, ANYWHERE), ENTRY(gradients_tensor, ANYWHERE), ENTRY(gradients_accumulate, IN_STEP),
-    ENTRY(gradients_ready, IN_STEP),   ENTRY(gradients_wait, IN_STEP),    ENTRY(gradients_ready_at, IN_STEP),
-    ENTRY(gradients_lend, ANYWHERE),   ENTRY(gradients_create_lent, ANYWHERE),
-    ENTRY(commit, OUTSIDE),
-    ENTRY(regroup, OUTSIDE),
-    ENTRY(membership_changed, OUTSIDE),
-    ENTRY(blob_create, ANYWHERE),
+    ENTRY(run_steps, OUTSIDE),         ENTRY(loop_set_output, OUTSIDE),        ENTRY(replica_set_output, IN_STEP),
+    ENTRY(loop_outputs, ANYWHERE),     ENTRY(loop_set_object, ANYWHERE),       ENTRY(loop_object, ANYWHERE),
+    ENTRY(gradients_create, ANYWHERE), ENTRY(gradients_tensor, ANYWHERE),      ENTRY(gradients_accumulate, IN_STEP),
+    ENTRY(gradients_ready, IN_STEP),   ENTRY(gradients_wait, IN_STEP),         ENTRY(gradients_ready_at, IN_STEP),
+    ENTRY(gradients_lend, ANYWHERE),   ENTRY(gradients_create_lent, ANYWHERE), ENTRY(commit, OUTSIDE),
+    ENTRY(regroup, OUTSIDE),           ENTRY(membership_changed, OUTSIDE),     ENTRY(blob_create, ANYWHERE),
 };
 const Table training_table = {entries, sizeof entries / sizeof *entries};

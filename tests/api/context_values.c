@@ -45,12 +45,12 @@ CALL(value_per_replica) {
         mdist_value_per_replica(w->strategy, tensors, mdist_strategy_local_replica_count(w->strategy), &out, error);
     return drop_value(status, out);
 }
-CALL(value_rows) {
+CALL(value_sparse) {
     int64_t indices[2] = {0, 1};
     const mdist_tensor_t tensor = tensor_of(indices, MDIST_INT64, 2);
     mdist_value_t *which = NULL, *out = NULL;
     mdist_value_create(&tensor, &which, NULL);
-    const mdist_status_t status = mdist_value_rows(which, w->value, &out, error);
+    const mdist_status_t status = mdist_value_sparse(which, w->value, &out, error);
     mdist_value_destroy(which);
     return drop_value(status, out);
 }
@@ -150,7 +150,7 @@ static const Entry entries[] = {
     ENTRY(value_structure, ANYWHERE),
     ENTRY(value_at, ANYWHERE),
     ENTRY(values_from_function, OUTSIDE),
-    ENTRY(value_rows, ANYWHERE),
+    ENTRY(value_sparse, ANYWHERE),
     ENTRY(value_indices, ANYWHERE),
     ENTRY(value_mirrored, ANYWHERE),
 };

@@ -18,10 +18,10 @@ CALL(variable_read) {
     return drop_value(status, out);
 }
 CALL(update) {
-    return mdist_update(w->variable, idle_update, NULL, NULL, 0, NULL, 0, error);
+    return mdist_update(w->variable, idle_update, NULL, NULL, error);
 }
-CALL(update_non_slot) {
-    return mdist_update_non_slot(w->strategy, idle_update, NULL, NULL, 0, NULL, 0, error);
+CALL(update_devices) {
+    return mdist_update_devices(w->strategy, idle_update, NULL, NULL, error);
 }
 CALL(replica_variable_create) {
     mdist_variable_t *out = NULL;
@@ -35,10 +35,10 @@ CALL(replica_assign) {
     return mdist_replica_assign(w->replica, w->variable, MDIST_ASSIGN_SET, &tensor, NULL, error);
 }
 
-CALL(replica_assign_rows) {
+CALL(replica_assign_sparse) {
     int64_t index = 1;
     const mdist_tensor_t which = tensor_of(&index, MDIST_INT64, 1), row = tensor_of(w->room[0], MDIST_FLOAT32, 1);
-    return mdist_replica_assign_rows(w->replica, w->variable, MDIST_ASSIGN_MAX, &which, &row, NULL, error);
+    return mdist_replica_assign_sparse(w->replica, w->variable, MDIST_ASSIGN_MAX, &which, &row, NULL, error);
 }
 CALL(variable_tensor) {
     mdist_tensor_t out;
@@ -69,11 +69,11 @@ CALL(replica_stream) {
 CALL(replica_use_stream) {
     return mdist_replica_use_stream(w->replica, NULL, error);
 }
-CALL(variable_of) {
+CALL(variable_at_address) {
     mdist_variable_t *out = NULL;
     mdist_buffer_t arena = {NULL, 0, 0, 0};
     mdist_variable_arena(w->strategy, MDIST_FLOAT32, 0, &arena, NULL);
-    const mdist_status_t status = mdist_variable_of(w->strategy, arena.data, &out, NULL, error);
+    const mdist_status_t status = mdist_variable_at_address(w->strategy, arena.data, &out, NULL, error);
     mdist_variable_destroy(out);
     return status;
 }
@@ -106,6 +106,10 @@ CALL(checkpoint_add_iterator) {
 CALL(checkpoint_set_text) {
     return mdist_checkpoint_set_text(w->checkpoint, "key", "text", error);
 }
+CALL(checkpoint_text_key) {
+    char text[8];
+    return mdist_checkpoint_text_key(w->checkpoint, 0, text, sizeof text, NULL, error);
+}
 CALL(checkpoint_text) {
     char text[16];
     return mdist_checkpoint_text(w->checkpoint, "kept", text, sizeof text, NULL, error);
@@ -134,11 +138,11 @@ CALL(update_register) {
     return mdist_update_register(w->strategy, "idle", idle_update, NULL, error);
 }
 CALL(update_named) {
-    return mdist_update_named(w->strategy, w->variable, "idle", NULL, 0, NULL, 0, error);
+    return mdist_update_named(w->strategy, w->variable, "idle", NULL, error);
 }
-CALL(variable_find) {
+CALL(variable_named) {
     mdist_variable_t *out = NULL;
-    const mdist_status_t status = mdist_variable_find(w->strategy, "v", &out, error);
+    const mdist_status_t status = mdist_variable_named(w->strategy, "v", &out, error);
     mdist_variable_destroy(out);
     return status;
 }
@@ -148,24 +152,21 @@ CALL(checkpoint_clear) {
 }
 
 static const Entry entries[] = {
-    ENTRY(variable_create, OUTSIDE),         ENTRY(variable_assign, OUTSIDE),
-    ENTRY(variable_read, OUTSIDE),           ENTRY(update, OUTSIDE),
-    ENTRY(update_non_slot, OUTSIDE),         ENTRY(replica_variable_create, IN_STEP),
-    ENTRY(replica_copy, IN_STEP),
-    ENTRY(replica_stream, IN_STEP),
-    ENTRY(replica_graph, IN_STEP),
-    ENTRY(replica_graph_begin, IN_STEP),
-    ENTRY(replica_graph_end, IN_STEP),
-    ENTRY(replica_use_stream, IN_STEP),
-    ENTRY(replica_assign, IN_STEP),          ENTRY(replica_assign_rows, IN_STEP),
-    ENTRY(checkpoint_create, OUTSIDE),       ENTRY(checkpoint_add, OUTSIDE),
-    ENTRY(checkpoint_set_text, OUTSIDE),     ENTRY(checkpoint_text, OUTSIDE),
-    ENTRY(checkpoint_save, OUTSIDE),         ENTRY(checkpoint_restore, OUTSIDE),
-    ENTRY(checkpoint_latest, ANYWHERE),      ENTRY(variable_tensor, ANYWHERE),
-    ENTRY(variable_arena, ANYWHERE),         ENTRY(variable_of, ANYWHERE),
-    ENTRY(cached_reads_enter, OUTSIDE),      ENTRY(cached_reads_exit, OUTSIDE),
-    ENTRY(update_register, ANYWHERE),        ENTRY(update_named, OUTSIDE),
-    ENTRY(variable_find, ANYWHERE),          ENTRY(checkpoint_clear, OUTSIDE),
-    ENTRY(checkpoint_add_iterator, OUTSIDE),
+    ENTRY(variable_create, OUTSIDE),      ENTRY(variable_assign, OUTSIDE),
+    ENTRY(variable_read, OUTSIDE),        ENTRY(update, OUTSIDE),
+    ENTRY(update_devices, OUTSIDE),       ENTRY(replica_variable_create, IN_STEP),
+    ENTRY(replica_copy, IN_STEP),         ENTRY(replica_stream, IN_STEP),
+    ENTRY(replica_graph, IN_STEP),        ENTRY(replica_graph_begin, IN_STEP),
+    ENTRY(replica_graph_end, IN_STEP),    ENTRY(replica_use_stream, IN_STEP),
+    ENTRY(replica_assign, IN_STEP),       ENTRY(replica_assign_sparse, IN_STEP),
+    ENTRY(checkpoint_create, OUTSIDE),    ENTRY(checkpoint_add, OUTSIDE),
+    ENTRY(checkpoint_set_text, OUTSIDE),  ENTRY(checkpoint_text, OUTSIDE),
+    ENTRY(checkpoint_text_key, OUTSIDE),  ENTRY(checkpoint_save, OUTSIDE),
+    ENTRY(checkpoint_restore, OUTSIDE),   ENTRY(checkpoint_latest, ANYWHERE),
+    ENTRY(variable_tensor, ANYWHERE),     ENTRY(variable_arena, ANYWHERE),
+    ENTRY(variable_at_address, ANYWHERE), ENTRY(cached_reads_enter, OUTSIDE),
+    ENTRY(cached_reads_exit, OUTSIDE),    ENTRY(update_register, ANYWHERE),
+    ENTRY(update_named, OUTSIDE),         ENTRY(variable_named, ANYWHERE),
+    ENTRY(checkpoint_clear, OUTSIDE),     ENTRY(checkpoint_add_iterator, OUTSIDE),
 };
 const Table variables_table = {entries, sizeof entries / sizeof *entries};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "context.h"
+#include "started.h"
 
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ static mdist_work_t *done_work(mdist_strategy_t *strategy) {
     int32_t done = 0;
     Entered run;
     begin_and_enter(&run, strategy);
-    OK(mdist_barrier_start(run.replicas[0], &work, NULL, &error));
+    OK(start_barrier(run.replicas[0], &work, NULL, &error));
     OK(mdist_barrier(run.replicas[1], NULL, &error));
     OK(mdist_work_test(work, &done, &error));
     exit_all(&run);
@@ -86,8 +87,9 @@ World make_world(void) {
     OK(mdist_gradients_create(world.strategy, &two, 1, &world.gradients, &missing, &error));
     const mdist_tensor_t unplaced[2] = {tensor_of(NULL, MDIST_FLOAT32, 2), tensor_of(NULL, MDIST_FLOAT32, 2)};
     OK(mdist_gradients_create_lent(world.strategy, unplaced, 1, &world.lent, &missing, &error));
-    const mdist_call_description_t barrier = {.struct_size = sizeof barrier, .kind = MDIST_CALL_BARRIER};
-    for (uint32_t r = 0; r < 2; ++r) OK(mdist_call_create(world.strategy, r, &barrier, &world.calls[r], NULL, &error));
+    const mdist_collective_description_t barrier = {.struct_size = sizeof barrier, .kind = MDIST_COLLECTIVE_BARRIER};
+    for (uint32_t r = 0; r < 2; ++r)
+        OK(mdist_prepared_create(world.strategy, r, &barrier, &world.calls[r], NULL, &error));
     world.writer = new_writer(0);
     world.closed_writer = new_writer(1);
     return world;
@@ -112,7 +114,7 @@ void end_world(World *world) {
     mdist_checkpoint_destroy(world->checkpoint);
     mdist_gradients_destroy(world->gradients);
     mdist_gradients_destroy(world->lent);
-    for (int r = 0; r < 2; ++r) mdist_call_destroy(world->calls[r]);
+    for (int r = 0; r < 2; ++r) mdist_prepared_destroy(world->calls[r]);
     mdist_record_writer_destroy(world->writer);
     mdist_record_writer_destroy(world->closed_writer);
     mdist_strategy_destroy(world->strategy);

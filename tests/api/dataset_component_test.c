@@ -26,7 +26,7 @@ static mdist_dataset_t *named(mdist_dataset_t *from, const char *first, const ch
     mdist_error_t *error = NULL;
     mdist_dataset_t *dataset = NULL;
     const char *const paths[] = {first, second};
-    OK(mdist_dataset_name(from, paths, 2, &dataset, &error));
+    OK(mdist_dataset_with_paths(from, paths, 2, &dataset, &error));
     mdist_dataset_destroy(from);
     return dataset;
 }
@@ -71,11 +71,11 @@ static void components_are_known_beforehand(void **state) {
     expect_component(source(), 1, shaped(NULL, MDIST_INT64, NO, NO, NO), "1", MDIST_VALUE_PLAIN);
     // Batches have a known length only if a shorter last one is dropped, even if all happen to be full.
     for (uint64_t size = 5; size <= 6; ++size)
-        expect_component(batched(source(), size, 0), 0, shaped(NULL, MDIST_FLOAT32, MDIST_UNKNOWN, 2, NO), "0",
+        expect_component(batched(source(), size, 0), 0, shaped(NULL, MDIST_FLOAT32, MDIST_UNKNOWN_LENGTH, 2, NO), "0",
                          MDIST_VALUE_PLAIN);
     expect_component(batched(source(), 5, 1), 1, shaped(NULL, MDIST_INT64, 5, NO, NO), "1", MDIST_VALUE_PLAIN);
-    expect_component(batched(batched(source(), 5, 0), 2, 1), 0, shaped(NULL, MDIST_FLOAT32, 2, MDIST_UNKNOWN, 2), "0",
-                     MDIST_VALUE_PLAIN);
+    expect_component(batched(batched(source(), 5, 0), 2, 1), 0, shaped(NULL, MDIST_FLOAT32, 2, MDIST_UNKNOWN_LENGTH, 2),
+                     "0", MDIST_VALUE_PLAIN);
 }
 
 static void a_distributed_component_is_what_each_replica_gets(void **state) {
@@ -85,9 +85,10 @@ static void a_distributed_component_is_what_each_replica_gets(void **state) {
         expect_component(distributed(strategy, batched(source(), 6, 1)), 0, shaped(NULL, MDIST_FLOAT32, 6 / n, 2, NO),
                          "0", MDIST_VALUE_PER_REPLICA);
         expect_component(distributed(strategy, batched(source(), 7, 1)), 1,
-                         shaped(NULL, MDIST_INT64, n == 1 ? 7 : MDIST_UNKNOWN, NO, NO), "1", MDIST_VALUE_PER_REPLICA);
+                         shaped(NULL, MDIST_INT64, n == 1 ? 7 : MDIST_UNKNOWN_LENGTH, NO, NO), "1",
+                         MDIST_VALUE_PER_REPLICA);
         expect_component(distributed(strategy, named(batched(source(), 5, 0), "image", "label")), 1,
-                         shaped(NULL, MDIST_INT64, MDIST_UNKNOWN, NO, NO), "label", MDIST_VALUE_PER_REPLICA);
+                         shaped(NULL, MDIST_INT64, MDIST_UNKNOWN_LENGTH, NO, NO), "label", MDIST_VALUE_PER_REPLICA);
         mdist_strategy_destroy(strategy);
     }
 }
@@ -109,7 +110,7 @@ static void components_keep_their_names_but_not_through_a_map(void **state) {
     const char *path = NULL;
     for (int i = 0; i < 2; ++i) OK(mdist_dataset_component(batches, i, &components[i], NULL, NULL, &error));
     OK(mdist_dataset_map(batches, give_nothing, NULL, NULL, components, 2, &mapped, NULL, &error));
-    expect_component(batches, 1, shaped(NULL, MDIST_INT64, MDIST_UNKNOWN, NO, NO), "a.c", MDIST_VALUE_PLAIN);
+    expect_component(batches, 1, shaped(NULL, MDIST_INT64, MDIST_UNKNOWN_LENGTH, NO, NO), "a.c", MDIST_VALUE_PLAIN);
     OK(mdist_dataset_component(mapped, 1, &components[0], &path, NULL, &error));
     assert_string_equal(path, "1");
     mdist_dataset_destroy(mapped);
@@ -120,7 +121,7 @@ static void components_keep_their_names_but_not_through_a_map(void **state) {
 static void expect_bad_names(const char *const *paths, size_t count, const char *words) {
     mdist_error_t *error = NULL;
     mdist_dataset_t *dataset = source(), *out = NULL;
-    assert_int_equal(mdist_dataset_name(dataset, paths, count, &out, &error), MDIST_ERR_INVALID_ARGUMENT);
+    assert_int_equal(mdist_dataset_with_paths(dataset, paths, count, &out, &error), MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, words);
     assert_null(out);
     mdist_error_free(error);

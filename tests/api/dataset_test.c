@@ -168,7 +168,10 @@ static void three_replicas_see_their_slices_in_a_run(void **state) {
         assert_int_equal(mdist_iterator_next(seen.iterator, values, 2, NULL), MDIST_OK);
         assert_int_equal(mdist_value_kind(values[1]), MDIST_VALUE_PER_REPLICA);
         assert_int_equal(mdist_value_count(values[1]), 3);
-        assert_int_equal(mdist_run(strategy, look, &seen, values, 2, NULL, 0, NULL, NULL), MDIST_OK);
+        assert_int_equal(
+            mdist_run(strategy, look, &seen,
+                      &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = values, .argument_count = 2}, NULL),
+            MDIST_OK);
         assert_memory_equal(seen.rows, rows[step], sizeof seen.rows);
         assert_memory_equal(seen.first, first[step], sizeof seen.first);
         for (int i = 0; i < 3; ++i) assert_int_equal(seen.inside[i], MDIST_ERR_WRONG_CONTEXT);

@@ -2,6 +2,7 @@
 // mdist_strategy_destroy in functions of the program: it waits for none of them, so it may be called in each, or by a
 // thread for which one waits.
 #include "mdist_test.h"
+#include "started.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -54,13 +55,13 @@ static void enter_all(mdist_replica_t *replicas[2]) {
 static void when_a_replica_leaves_and_an_operation_is_over(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
-    OK(mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+    OK(mdist_run_begin(strategy, NULL, &error));
     mdist_replica_t *replicas[2];
     enter_all(replicas);
     float number = 1;
     const mdist_buffer_t buffer = {&number, 1, MDIST_FLOAT32, 0};
     mdist_work_t *work;
-    OK(mdist_all_reduce_start(replicas[0], MDIST_SUM, &buffer, &buffer, 1, &work, NULL, &error));
+    OK(start_all_reduce(replicas[0], MDIST_SUM, &buffer, &buffer, 1, &work, NULL, &error));
     OK(mdist_work_on_done(work, done_and_destroy, NULL, &error));
     FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_replica_exit(replicas[0], 0, &error));
     assert_int_equal(destroyed, 1);
@@ -77,7 +78,8 @@ static void when_a_run_ends_and_frees_its_argument(void **state) {
     const mdist_tensor_t tensor = tensor_of(&number, MDIST_FLOAT32, 1);
     mdist_value_t *value;
     OK(mdist_value_wrap(&tensor, NULL, free_and_destroy, &value, &error));
-    OK(mdist_run_begin(strategy, &value, 1, 0, NULL, &error));
+    OK(mdist_run_begin(strategy, &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &value, .argument_count = 1},
+                       &error));
     mdist_value_destroy(value);
     mdist_replica_t *replicas[2];
     enter_all(replicas);

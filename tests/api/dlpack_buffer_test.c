@@ -26,15 +26,22 @@ static void make(Strided *self, void *data, int32_t rank, const int64_t *shape, 
         self->strides[slowest[i]] = stride;
         stride *= shape[slowest[i]];
     }
-    const DlTensor tensor = {.data = data, .device_type = 1, .ndim = rank, .code = 2, .bits = 32, .lanes = 1,
-                             .shape = self->shape, .strides = self->strides};
+    const DlTensor tensor = {.data = data,
+                             .device_type = 1,
+                             .ndim = rank,
+                             .code = 2,
+                             .bits = 32,
+                             .lanes = 1,
+                             .shape = self->shape,
+                             .strides = self->strides};
     self->legacy.tensor = self->versioned.tensor = tensor;
     self->versioned.major = 1;
 }
 
 static mdist_status_t as_buffer(Strided *self, int versioned, mdist_buffer_t *out, mdist_error_t **error) {
-    return versioned ? mdist_buffer_from_dlpack_versioned((struct DLManagedTensorVersioned *)&self->versioned, out, error)
-                     : mdist_buffer_from_dlpack((struct DLManagedTensor *)&self->legacy, out, error);
+    return versioned
+               ? mdist_buffer_from_dlpack_versioned((struct DLManagedTensorVersioned *)&self->versioned, out, error)
+               : mdist_buffer_from_dlpack((struct DLManagedTensor *)&self->legacy, out, error);
 }
 
 static void what_is_dense_is_a_buffer_and_nothing_else(void **unused) {
@@ -109,7 +116,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
 static mdist_status_t run(Trial *self, mdist_strategy_t *strategy) {
     for (int r = 0; r < 2; ++r)
         for (int i = 0; i < MOST; ++i) self->in[r][i] = (float)(r * 1000 + i);
-    return mdist_run(strategy, step, self, NULL, 0, NULL, 0, NULL, NULL);
+    return mdist_run(strategy, step, self, NULL, NULL);
 }
 
 static void reductions_and_broadcasts_take_any_order_that_all_have(void **unused) {
@@ -118,7 +125,8 @@ static void reductions_and_broadcasts_take_any_order_that_all_have(void **unused
     static Trial self = {.slowest = {{0, 2, 3, 1}, {0, 2, 3, 1}}};
     assert_int_equal(run(&self, strategy), MDIST_OK);
     for (int r = 0; r < 2; ++r)
-        for (int i = 0; i < MOST; ++i) assert_true(self.out[r][i] == (float)(1000 + 2 * i) && self.in[r][i] == (float)(1000 + i));
+        for (int i = 0; i < MOST; ++i)
+            assert_true(self.out[r][i] == (float)(1000 + 2 * i) && self.in[r][i] == (float)(1000 + i));
     mdist_strategy_destroy(strategy);
 }
 
@@ -127,8 +135,7 @@ static void different_orders_are_a_mismatch(void **unused) {
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     static Trial self = {.slowest = {{0, 2, 3, 1}, {0, 1, 2, 3}}};
     assert_int_equal(run(&self, strategy), MDIST_ERR_MISMATCH);
-    for (int r = 0; r < 2; ++r)
-        assert_non_null(strstr(self.message[r], "float32 x 240 in the order [0, 2, 3, 1])"));
+    for (int r = 0; r < 2; ++r) assert_non_null(strstr(self.message[r], "float32 x 240 in the order [0, 2, 3, 1])"));
     mdist_strategy_destroy(strategy);
 }
 

@@ -288,7 +288,8 @@ static void replicas_see_the_same_memory(void **state) {
         describe(&self.theirs, (DlLayout)layout, data, MDIST_FLOAT32, 2, shape);
         self.value = taken(&self.theirs);
         mdist_value_t *const argument = self.value;
-        OK(mdist_run(strategy, look_and_destroy, &self, &argument, 1, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, look_and_destroy, &self,
+                     &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &argument, .argument_count = 1}, &error));
         assert_int_equal(self.wrong, 0);
         assert_int_equal(self.theirs.deleted, 1);
     }

@@ -2,6 +2,7 @@
 // When an elastic job calls the program's function that saves a blob, and what that function may do. The job has one
 // worker, whose store is in this process. tests/multi has jobs of several workers.
 #include "elastic_alone.h"
+#include "started.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -87,7 +88,7 @@ static int32_t sum(mdist_replica_t *replica, void *sums) {
     Sum *const own = (Sum *)sums + mdist_replica_local_index(replica);
     const mdist_buffer_t buffer = buffer_of(own->memory, MDIST_FLOAT32, 4);
     int32_t done = 0;
-    if (mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &own->work, NULL, NULL) != MDIST_OK) return 1;
+    if (start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &own->work, NULL, NULL) != MDIST_OK) return 1;
     return mdist_work_wait(own->work, MDIST_FOREVER, &done, NULL) == MDIST_OK && done ? 0 : 2;
 }
 
@@ -120,11 +121,11 @@ static void expect_saved(uint32_t times) {
 }
 
 static mdist_status_t run(mdist_error_t **error) {
-    return mdist_run(strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, error);
+    return mdist_run(strategy, do_nothing, NULL, NULL, error);
 }
 
 static mdist_status_t open_run(mdist_error_t **error) {
-    return mdist_run_begin(strategy, NULL, 0, 0, NULL, error);
+    return mdist_run_begin(strategy, NULL, error);
 }
 
 static mdist_status_t commit(mdist_error_t **error) {
@@ -200,7 +201,7 @@ static void works_of_an_old_generation_are_refused(void **state) {
     Sum sums[REPLICAS] = {{NULL, NULL}};
     int32_t done = 0;
     for (uint32_t i = 0; i < REPLICAS; ++i) OK(mdist_alloc(strategy, i, 4 * sizeof(float), &sums[i].memory, &error));
-    OK(mdist_run(strategy, sum, sums, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, sum, sums, NULL, &error));
     OK(mdist_work_test(sums[0].work, &done, &error));
     assert_int_equal(done, 1);
     OK(mdist_regroup(strategy, NULL, NULL, &error));

@@ -20,7 +20,7 @@ static int32_t sum_ids(mdist_replica_t *replica, void *user_data) {
 
 static void assert_usable(mdist_strategy_t *strategy) {
     mdist_error_t *error = NULL;
-    for (int again = 0; again < 2; ++again) OK(mdist_run(strategy, sum_ids, NULL, NULL, 0, NULL, 0, NULL, &error));
+    for (int again = 0; again < 2; ++again) OK(mdist_run(strategy, sum_ids, NULL, NULL, &error));
 }
 
 /// What the other replicas do while one fails.
@@ -95,7 +95,7 @@ static void assert_no_notes(const Case *self) {
 
 static void run_case(Case *self, mdist_step_fn step) {
     mdist_error_t *error = NULL;
-    self->status = mdist_run(self->strategy, step, self, NULL, 0, NULL, 0, NULL, &error);
+    self->status = mdist_run(self->strategy, step, self, NULL, &error);
     take_error(self, error);
 }
 
@@ -214,12 +214,12 @@ static int32_t outer_merge(mdist_strategy_t *strategy, mdist_value_t *const *arg
     (void)arguments, (void)argument_count, (void)results, (void)result_count;
     if (self->where == IN_MERGE_FUNCTION) return fail_now(self);
     mdist_error_t *error = NULL;
-    self->inner = mdist_run(strategy, nested_step, self, NULL, 0, NULL, 0, NULL, &error);
+    self->inner = mdist_run(strategy, nested_step, self, NULL, &error);
     self->inner_replica = mdist_error_replica(error);
     mdist_error_free(error);
     if (self->inner == MDIST_OK) return 0;
     // A second run on the same threads works, unless one of them has ended.
-    const mdist_status_t again = mdist_run(strategy, sum_ids, NULL, NULL, 0, NULL, 0, NULL, NULL);
+    const mdist_status_t again = mdist_run(strategy, sum_ids, NULL, NULL, NULL);
     if (again != (self->ends_thread ? MDIST_ERR_CALLBACK : MDIST_OK)) return 55;
     return 66;
 }
@@ -472,16 +472,14 @@ static void a_replica_that_never_comes_is_a_timeout_for_good(void **state) {
             mdist_error_t *error = NULL;
             float x = 0;
             for (int again = 0; again < 2; ++again) {
-                assert_int_equal(mdist_run(late.base.strategy, sum_ids, NULL, NULL, 0, NULL, 0, NULL, &error),
-                                 MDIST_ERR_ABORTED);
+                assert_int_equal(mdist_run(late.base.strategy, sum_ids, NULL, NULL, &error), MDIST_ERR_ABORTED);
                 WORDS(error, name);
                 assert_int_equal(mdist_error_replica(error), who);
                 mdist_error_free(error);
             }
             mdist_value_t *value = make_value(&x, MDIST_FLOAT32, 0), *reduced = NULL;
-            assert_int_equal(
-                mdist_strategy_reduce(late.base.strategy, MDIST_MEAN, value, NULL, 0, &reduced, NULL, NULL),
-                MDIST_ERR_ABORTED);
+            assert_int_equal(mdist_strategy_reduce(late.base.strategy, MDIST_MEAN, value, &reduced, NULL, NULL),
+                             MDIST_ERR_ABORTED);
             mdist_value_destroy(value);
             assert_int_equal(mdist_strategy_replica_count(late.base.strategy), n);
             end_late(&late);
@@ -495,7 +493,9 @@ static void the_timeout_of_a_run_is_that_of_its_collectives(void **state) {
     begin_late(&late, 3, 0, 0);
     const mdist_call_options_t options = {.struct_size = sizeof options, .timeout_ns = 50000000};
     mdist_error_t *error = NULL;
-    const mdist_status_t status = mdist_run(late.base.strategy, come_late, &late, NULL, 0, NULL, 0, &options, &error);
+    const mdist_status_t status =
+        mdist_run(late.base.strategy, come_late, &late,
+                  &(mdist_run_io_t){sizeof(mdist_run_io_t), .timeout_ns = options.timeout_ns}, &error);
     assert_no_notes(&late.base);
     assert_int_equal(status, MDIST_ERR_TIMEOUT);
     WORDS(error, "50 ms");
@@ -524,7 +524,7 @@ typedef struct Caller {
 static void *run_and_end(void *argument) {
     Caller *self = argument;
     pthread_setspecific(gone_key, &self->gone);
-    mdist_run(self->strategy, end_thread_of_replica_0, NULL, NULL, 0, NULL, 0, NULL, NULL);
+    mdist_run(self->strategy, end_thread_of_replica_0, NULL, NULL, NULL);
     return NULL;
 }
 

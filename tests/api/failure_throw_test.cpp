@@ -52,7 +52,7 @@ int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *, size_t, mdist_
     Case &self = *static_cast<Case *>(user_data);
     if (self.place == Place::kMerge) throw_it(self);
     Case nested{strategy, self.who, self.thrown, Place::kStep};
-    const mdist_status_t status = mdist_run(strategy, step, &nested, nullptr, 0, nullptr, 0, nullptr, nullptr);
+    const mdist_status_t status = mdist_run(strategy, step, &nested, NULL, nullptr);
     self.gone += nested.gone;
     return status == MDIST_ERR_CALLBACK && nested.done + 1 == mdist_strategy_replica_count(strategy) ? 66 : 55;
 }
@@ -74,8 +74,8 @@ int32_t meet(mdist_replica_t *replica, void *) {
 }
 
 mdist_status_t run_case(Case &self, mdist_variable_t *variable, mdist_error_t **error) {
-    if (self.place == Place::kUpdate) return mdist_update(variable, update, &self, nullptr, 0, nullptr, 0, error);
-    return mdist_run(self.strategy, step, &self, nullptr, 0, nullptr, 0, nullptr, error);
+    if (self.place == Place::kUpdate) return mdist_update(variable, update, &self, nullptr, error);
+    return mdist_run(self.strategy, step, &self, NULL, error);
 }
 
 void check_words(const Case &thrown, const mdist_error_t *error) {
@@ -104,7 +104,7 @@ void an_exception_at_any_place_and_replica_is_told(void **) {
             check_words(thrown, error);
             mdist_error_free(error);
             error = nullptr;
-            OK(mdist_run(strategy, meet, nullptr, nullptr, 0, nullptr, 0, nullptr, &error));
+            OK(mdist_run(strategy, meet, nullptr, NULL, &error));
         }
         mdist_variable_destroy(variable);
         mdist_strategy_destroy(strategy);
@@ -122,7 +122,7 @@ void what_is_said_before_an_exception_is_told_too(void **) {
     int any = 0;
     for (int *user_data : {&any, static_cast<int *>(nullptr)}) {
         mdist_error_t *error = nullptr;
-        mdist_run(strategy, say_and_throw, user_data, nullptr, 0, nullptr, 0, nullptr, &error);
+        mdist_run(strategy, say_and_throw, user_data, NULL, &error);
         assert_int_equal(mdist_error_status(error), MDIST_ERR_CALLBACK);
         assert_string_equal(mdist_error_message(error),
                             user_data != nullptr

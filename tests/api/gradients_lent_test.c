@@ -12,7 +12,7 @@ static int trials_of(int few) {
 
 static void play(Trial *self, mdist_strategy_t *strategy) {
     mdist_error_t *error = NULL;
-    OK(mdist_run(strategy, trial_step, self, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, trial_step, self, NULL, &error));
     const uint32_t n = mdist_strategy_local_replica_count(strategy);
     for (uint32_t r = 0; r < n; ++r) {
         assert_string_equal(self->notes[r].text, "");
@@ -100,10 +100,10 @@ static void what_is_not_finite_becomes_zeros(void **state) {
     static Few self;
     make_few(&self, strategy, MDIST_GRADIENTS_ZERO_NONFINITE);
     write_few(&self, 0, 1);
-    OK(mdist_run(strategy, few_step, &self, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, few_step, &self, NULL, &error));
     require_few(&self, 0, 2);
     self.arrays[1][0][2][7] = NAN;
-    OK(mdist_run(strategy, few_step, &self, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, few_step, &self, NULL, &error));
     assert_true(self.finite[0] == 0 && self.finite[1] == 0);
     require_few(&self, 0, 0);
     mdist_gradients_destroy(self.gradients);
@@ -127,7 +127,7 @@ static void lending_again_moves_the_gradients(void **state) {
         }
         write_few(&self, place, 3);
         write_few(&self, !place, 5);
-        OK(mdist_run(strategy, few_step, &self, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, few_step, &self, NULL, &error));
         require_few(&self, place, 6);
         require_few(&self, !place, 5);
     }
@@ -164,7 +164,7 @@ static void a_missing_gradient_without_memory_gets_some(void **state) {
     for (int turn = 0; turn < 2; ++turn) {
         write_few(&self, 0, 7);
         write_few(&self, 1, 1);
-        OK(mdist_run(strategy, lost_step, &self, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, lost_step, &self, NULL, &error));
         require_few(&self, 0, 7); // no longer lent
         assert_ptr_equal(self.lost[0], self.arrays[0][1][1]);
         for (int i = 0; i < ELEMENTS; ++i) {
@@ -267,7 +267,7 @@ static void wrong_calls_of_a_round_are_refused(void **state) {
             OK(mdist_gradients_create(strategy, &like, 1, &self.gradients, NULL, &error));
         else
             OK(mdist_gradients_create_lent(strategy, &like, 1, &self.gradients, NULL, &error));
-        assert_int_not_equal(mdist_run(strategy, wrong_step, &self, NULL, 0, NULL, 0, NULL, &error), MDIST_OK);
+        assert_int_not_equal(mdist_run(strategy, wrong_step, &self, NULL, &error), MDIST_OK);
         assert_string_equal(self.reason, reasons[fault]);
         if (words[fault] != NULL) WORDS(error, words[fault]);
         mdist_error_free(error);
@@ -285,8 +285,7 @@ static void a_wild_shape_takes_no_memory_until_it_is_ready(void **state) {
                                       like_of(MDIST_FLOAT32, UINT64_C(1) << 40)};
     Wrong self = {.fault = NOT_LENT};
     OK(mdist_gradients_create_lent(strategy, tensors, 2, &self.gradients, NULL, &error));
-    assert_int_equal(mdist_run(strategy, wrong_step, &self, NULL, 0, NULL, 0, NULL, &error),
-                     MDIST_ERR_FAILED_PRECONDITION);
+    assert_int_equal(mdist_run(strategy, wrong_step, &self, NULL, &error), MDIST_ERR_FAILED_PRECONDITION);
     WORDS(error, "gradient 0 (float32 [1152921504606846976]) has no memory");
     mdist_error_free(error);
     mdist_gradients_destroy(self.gradients);

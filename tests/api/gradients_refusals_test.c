@@ -105,7 +105,7 @@ static void require_right(mdist_strategy_t *strategy, Wrong *self) {
     const uint32_t n = mdist_strategy_local_replica_count(strategy);
     for (self->rounds_before = 0; self->rounds_before < 2; ++self->rounds_before) {
         self->fault = NONE;
-        OK(mdist_run(strategy, wrong_step, self, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, wrong_step, self, NULL, &error));
         for (uint32_t r = 0; r < n; ++r)
             for (uint32_t g = 0; g < GRADIENTS; ++g)
                 assert_true(self->sums[r][g] ==
@@ -155,7 +155,7 @@ static void fail_once(mdist_strategy_t *strategy, mdist_gradients_t *anothers, W
     mdist_error_t *error = NULL;
     self.gradients = five(strategy, self.who == 0 ? 1 : 20000, 0);
     self.anothers = anothers;
-    const mdist_status_t status = mdist_run(strategy, wrong_step, &self, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_run(strategy, wrong_step, &self, NULL, &error);
     if (status != told.status)
         fail_msg("fault %d of replica %u of %u gave %s: %s", (int)fault, self.who, n, mdist_status_name(status),
                  mdist_error_message(error));
@@ -202,8 +202,7 @@ static void different_numbers_of_rounds_are_a_mismatch(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     Wrong self = {.gradients = five(strategy, 0, 0)};
-    assert_int_equal(mdist_run(strategy, uneven_step, self.gradients, NULL, 0, NULL, 0, NULL, &error),
-                     MDIST_ERR_MISMATCH);
+    assert_int_equal(mdist_run(strategy, uneven_step, self.gradients, NULL, &error), MDIST_ERR_MISMATCH);
     WORDS(error, "3 rounds");
     WORDS(error, "2 rounds");
     mdist_error_free(error);
@@ -227,7 +226,7 @@ static void a_run_that_fails_takes_its_rounds_with_it(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     Wrong self = {.gradients = five(strategy, 0, 0)};
-    FAILS(MDIST_ERR_CALLBACK, mdist_run(strategy, half_step, self.gradients, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_CALLBACK, mdist_run(strategy, half_step, self.gradients, NULL, &error));
     require_right(strategy, &self);
     mdist_gradients_destroy(self.gradients);
     mdist_strategy_destroy(strategy);
@@ -268,7 +267,7 @@ static void missing_gradients_can_be_zeros(void **state) {
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     for (uint64_t bucket_bytes = 1; bucket_bytes < 100000; bucket_bytes *= 300) {
         Sparse self = {.gradients = five(strategy, bucket_bytes, MDIST_GRADIENTS_ZERO_MISSING)};
-        OK(mdist_run(strategy, sparse_step, &self, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, sparse_step, &self, NULL, &error));
         for (int r = 0; r < 2; ++r) {
             assert_string_equal(self.notes[r].text, "");
             for (int g = 0; g < GRADIENTS; ++g) assert_true(self.seen[r][g] == wanted[g]);
@@ -293,8 +292,7 @@ static void messages_name_those_that_are_missing(void **state) {
     for (int g = 0; g < 6; ++g) like[g] = like_of(MDIST_FLOAT16, 3);
     OK(mdist_variable_tensor(variable, 0, &like[1], &error));
     OK(mdist_gradients_create(strategy, like, 6, &gradients, NULL, &error));
-    assert_int_equal(mdist_run(strategy, wait_only, gradients, NULL, 0, NULL, 0, NULL, &error),
-                     MDIST_ERR_FAILED_PRECONDITION);
+    assert_int_equal(mdist_run(strategy, wait_only, gradients, NULL, &error), MDIST_ERR_FAILED_PRECONDITION);
     WORDS(error, "gradient 0 (float16 [3]), gradient 1 (\"dense/kernel\" float64 [4])");
     WORDS(error, "and 2 more are not ready");
     mdist_error_free(error);
@@ -366,7 +364,7 @@ static void replicas_that_run_one_after_another_cannot_reduce(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, "caller");
     Wrong self = {.gradients = five(strategy, 0, 0)};
-    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_run(strategy, wrong_step, &self, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_run(strategy, wrong_step, &self, NULL, &error));
     assert_string_equal(self.reason, "executor_caller");
     mdist_gradients_destroy(self.gradients);
     mdist_strategy_destroy(strategy);

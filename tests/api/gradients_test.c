@@ -2,6 +2,7 @@
 // Gradients in buckets give the documented bits, in any order and with any size of buckets. Norms, clipping and
 // accumulated rounds are compared with plain loops.
 #include "gradients_support.h"
+#include "started.h"
 #include "step_support.h"
 
 static const uint64_t bucket_sizes[] = {0, 1, 64, 1000, 100000};
@@ -11,8 +12,7 @@ static int trials_of(int few) {
 }
 
 typedef mdist_status_t (*Running)(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data,
-                                  mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
-                                  size_t result_count, const mdist_call_options_t *options, mdist_error_t **error);
+                                  const mdist_run_io_t *io, mdist_error_t **error);
 
 static void require_well(const Trial *self, mdist_strategy_t *strategy) {
     const uint32_t n = mdist_strategy_local_replica_count(strategy);
@@ -25,7 +25,7 @@ static void require_well(const Trial *self, mdist_strategy_t *strategy) {
 static void play_by(Running run, Trial *self, mdist_strategy_t *strategy) {
     mdist_error_t *error = NULL;
     expect(self, mdist_strategy_replica_count(strategy));
-    const mdist_status_t status = run(strategy, trial_step, self, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = run(strategy, trial_step, self, NULL, &error);
     if (status != MDIST_OK) print_message("seed %u: %s\n", (unsigned)self->seed, mdist_error_message(error));
     mdist_error_free(error);
     require_well(self, strategy);
@@ -116,14 +116,14 @@ static void rounds_may_lie_in_several_runs(void **state) {
     make_gradients(&trial, strategy, 5000, 0);
     for (int round = 0; round < trial.rounds; ++round) {
         Part part = {&trial, round};
-        OK(mdist_run(strategy, one_round, &part, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, one_round, &part, NULL, &error));
         if (round + 1 < trial.rounds) {
             assert_true(trial.norms[1] == 0);
             assert_int_equal(trial.finite[1], 1);
         }
     }
     expect(&trial, 2);
-    OK(mdist_run(strategy, compare, &trial, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, compare, &trial, NULL, &error));
     require_well(&trial, strategy);
     destroy_gradients(&trial);
     mdist_strategy_destroy(strategy);
@@ -181,7 +181,7 @@ static void the_norm_has_the_same_bits_in_every_layout(void **state) {
             Lone lone = {.numbers = {.seed = 77, .model = random_model(77, 0), .op = MDIST_SUM}};
             make_gradients(&lone.numbers, strategy, bucket_sizes[size], 0);
             lone.gradients = lone.numbers.gradients;
-            OK(mdist_run(strategy, lone_step, &lone, NULL, 0, NULL, 0, NULL, &error));
+            OK(mdist_run(strategy, lone_step, &lone, NULL, &error));
             if (n == 1 && size == 0) first = lone.norms[0];
             assert_true(first > 0);
             for (uint32_t r = 0; r < n; ++r) assert_memory_equal(&lone.norms[r], &first, sizeof first);
@@ -231,7 +231,7 @@ static void all_replicas_know_what_is_not_finite(void **state) {
             for (int i = 0; i < 7; ++i) {
                 Poison self = {.gradients = made.gradients, .poison = poisons[i], .who = (uint32_t)i % n};
                 const int well = poisons[i] == 2;
-                OK(mdist_run(strategy, poison_step, &self, NULL, 0, NULL, 0, NULL, &error));
+                OK(mdist_run(strategy, poison_step, &self, NULL, &error));
                 for (uint32_t r = 0; r < n; ++r) {
                     assert_string_equal(self.notes[r].text, "");
                     assert_int_equal(self.finite[r], well);
@@ -273,7 +273,7 @@ static void the_norm_can_be_left_out(void **state) {
     Lone lone = {.numbers = {.model = {1, {like_of(MDIST_FLOAT32, 5)}}}};
     make_gradients(&lone.numbers, strategy, 0, MDIST_GRADIENTS_NO_NORM);
     lone.gradients = lone.numbers.gradients;
-    OK(mdist_run(strategy, unread_step, &lone, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, unread_step, &lone, NULL, &error));
     mdist_gradients_destroy(lone.gradients);
     mdist_strategy_destroy(strategy);
 }
@@ -300,7 +300,7 @@ static int32_t busy_step(mdist_replica_t *replica, void *user_data) {
         DO(mdist_gradients_tensor(self->gradients, local, g, &tensors[g], error_out));
         for (int i = 0; i < 3000; ++i) ((float *)tensors[g].data)[i] = (float)g + 1;
     }
-    DO(mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, error_out));
+    DO(start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, error_out));
     DO(mdist_gradients_ready(replica, self->gradients, 2, error_out));
     buffer = buffer_of(&blocking, MDIST_FLOAT32, 1);
     DO(mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, error_out));
@@ -324,7 +324,7 @@ static void a_step_may_do_other_things_in_between(void **state) {
         for (int g = 0; g < 3; ++g) lone.numbers.model.like[g] = like_of(MDIST_FLOAT32, 3000);
         make_gradients(&lone.numbers, strategy, 1, 0);
         lone.gradients = lone.numbers.gradients;
-        for (int i = 0; i < 10; ++i) OK(mdist_run(strategy, busy_step, &lone, NULL, 0, NULL, 0, NULL, &error));
+        for (int i = 0; i < 10; ++i) OK(mdist_run(strategy, busy_step, &lone, NULL, &error));
         mdist_gradients_destroy(lone.gradients);
         mdist_strategy_destroy(strategy);
     }

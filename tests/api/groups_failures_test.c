@@ -2,6 +2,7 @@
 // What goes wrong with groups: bad lists, calls of others than the members, calls that differ, members that come late
 // or leave, destroyed groups, and functions that take no group.
 #include "mdist_test.h"
+#include "started.h"
 #include "step_support.h"
 
 #include <stddef.h>
@@ -103,8 +104,7 @@ static mdist_status_t try_it(Try *t, mdist_replica_t *replica, uint32_t id) {
                    : id == 1 ? MDIST_OK
                              : mdist_barrier(replica, NULL, NULL);
         default:
-            return id == 1 ? MDIST_OK
-                           : mdist_all_reduce_start(replica, MDIST_SUM, &one, &one, 1, &work, &options, NULL);
+            return id == 1 ? MDIST_OK : start_all_reduce(replica, MDIST_SUM, &one, &one, 1, &work, &options, NULL);
     }
 }
 
@@ -129,7 +129,8 @@ static void mistakes_are_told_in_words(void **state) {
         [NOBODY_COMES] = {MDIST_ERR_MISMATCH, {"replica 1 returned from its step"}},
         [OTHER_STRATEGY] = {MDIST_ERR_INVALID_ARGUMENT, {"group {2, 0}, which belongs to another strategy"}},
         [DESTROYED] = {MDIST_ERR_BAD_HANDLE, {"a group that was destroyed"}},
-        [LEFT_OPEN] = {MDIST_ERR_FAILED_PRECONDITION, {"ended while its mdist_all_reduce_start was under way"}},
+        [LEFT_OPEN] = {MDIST_ERR_FAILED_PRECONDITION,
+                       {"ended while the mdist_all_reduce that it had started was under way"}},
     };
     const uint32_t list[] = {2, 0};
     mdist_error_t *error = NULL;
@@ -139,7 +140,7 @@ static void mistakes_are_told_in_words(void **state) {
         Try t = {.mistake = m, .group = make_group(m == OTHER_STRATEGY ? other : strategy, list, 2)};
         mdist_group_t *const group = t.group;
         if (m == DESTROYED) mdist_group_destroy(group);
-        const mdist_status_t status = mdist_run(strategy, try_step, &t, NULL, 0, NULL, 0, NULL, &error);
+        const mdist_status_t status = mdist_run(strategy, try_step, &t, NULL, &error);
         if (status != wanted[m].status) print_error("mistake %d\n", (int)m);
         expect_status(wanted[m].status, status, error, "mdist_run", __FILE__, __LINE__);
         for (int w = 0; w < 3 && wanted[m].words[w] != NULL; ++w) WORDS(error, wanted[m].words[w]);
@@ -169,9 +170,9 @@ static void a_group_works_after_a_failed_step(void **state) {
     mdist_group_t *group = make_group(strategy, list, 2);
     for (int i = 0; i < 50; ++i) {
         Try t = {.mistake = i % 2 == 0 ? DIFFERENT : ONE_LEAVES, .group = group};
-        FAILS(MDIST_ERR_MISMATCH, mdist_run(strategy, try_step, &t, NULL, 0, NULL, 0, NULL, &error));
+        FAILS(MDIST_ERR_MISMATCH, mdist_run(strategy, try_step, &t, NULL, &error));
         if (t.mistake == DIFFERENT) assert_int_not_equal(t.status[1], MDIST_OK); // it waited in the job's barrier
-        OK(mdist_run(strategy, good_step, group, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, good_step, group, NULL, &error));
     }
     mdist_group_destroy(group);
     mdist_strategy_destroy(strategy);
@@ -209,10 +210,10 @@ static void a_member_that_does_not_come_is_named(void **state) {
     mdist_strategy_t *strategy = make_strategy(3, NULL);
     Late late = {.group = make_group(strategy, list, 2)};
     assert_int_equal(pthread_barrier_init(&late.over, NULL, 3), 0);
-    FAILS(MDIST_ERR_TIMEOUT, mdist_run(strategy, late_step, &late, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_TIMEOUT, mdist_run(strategy, late_step, &late, NULL, &error));
     assert_int_equal(late.status, MDIST_ERR_TIMEOUT);
     if (strstr(late.message, "of its step in group {2, 0}, for replica 2") == NULL) fail_msg("%s", late.message);
-    FAILS(MDIST_ERR_ABORTED, mdist_run(strategy, good_step, late.group, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_ABORTED, mdist_run(strategy, good_step, late.group, NULL, &error));
     mdist_group_t *none = NULL;
     FAILS(MDIST_ERR_ABORTED, mdist_group_create(strategy, list, 2, &none, &error));
     pthread_barrier_destroy(&late.over);
@@ -232,11 +233,11 @@ static void a_group_may_go_while_its_operations_go_on(void **state) {
     mdist_replica_t *replicas[2];
     mdist_work_t *works[2];
     float x[2] = {1, 2};
-    OK(mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+    OK(mdist_run_begin(strategy, NULL, &error));
     for (uint32_t r = 0; r < 2; ++r) {
         const mdist_buffer_t buffer = buffer_of(&x[r], MDIST_FLOAT32, 1);
         OK(mdist_replica_enter(strategy, r, &replicas[r], &error));
-        OK(mdist_all_reduce_start(replicas[r], MDIST_SUM, &buffer, &buffer, 1, &works[r], &options, &error));
+        OK(start_all_reduce(replicas[r], MDIST_SUM, &buffer, &buffer, 1, &works[r], &options, &error));
     }
     mdist_group_destroy(group);
     for (uint32_t r = 0; r < 2; ++r) {
@@ -262,7 +263,7 @@ static int32_t nested_step(mdist_replica_t *replica, void *user_data) {
 static int32_t run_nested(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                           mdist_value_t **results, size_t result_count, void *user_data) {
     (void)arguments, (void)argument_count, (void)results, (void)result_count;
-    return mdist_run(strategy, nested_step, user_data, NULL, 0, NULL, 0, NULL, NULL) != MDIST_OK;
+    return mdist_run(strategy, nested_step, user_data, NULL, NULL) != MDIST_OK;
 }
 
 static int32_t merging_step(mdist_replica_t *replica, void *user_data) {
@@ -272,7 +273,7 @@ static int32_t merging_step(mdist_replica_t *replica, void *user_data) {
     const mdist_buffer_t buffer = buffer_of(&x, MDIST_FLOAT32, 1);
     mdist_work_t *work = NULL;
     int32_t done = 0;
-    if (id != 1 && mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, &options, NULL) != MDIST_OK)
+    if (id != 1 && start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &work, &options, NULL) != MDIST_OK)
         return 1;
     if (mdist_merge_call(replica, run_nested, user_data, NULL, 0, NULL, 0, NULL, NULL) != MDIST_OK) return 2;
     if (id == 1) return 0;
@@ -287,7 +288,7 @@ static void merges_wait_for_started_operations_of_groups(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(3, NULL);
     mdist_group_t *group = make_group(strategy, list, 2);
-    for (int i = 0; i < 20; ++i) OK(mdist_run(strategy, merging_step, group, NULL, 0, NULL, 0, NULL, &error));
+    for (int i = 0; i < 20; ++i) OK(mdist_run(strategy, merging_step, group, NULL, &error));
     mdist_group_destroy(group);
     mdist_strategy_destroy(strategy);
 }
@@ -313,10 +314,8 @@ static void only_collectives_of_a_step_take_a_group(void **state) {
     float x[2] = {1, 2};
     const mdist_buffer_t buffers[] = {buffer_of(&x[0], MDIST_FLOAT32, 1), buffer_of(&x[1], MDIST_FLOAT32, 1)};
     EXPECT(MDIST_ERR_UNSUPPORTED, "options.group is set, but this function is for all replicas",
-           mdist_run(strategy, good_step, group, NULL, 0, NULL, 0, &options, &error));
-    EXPECT(MDIST_ERR_UNSUPPORTED, "options.group is set",
            mdist_strategy_all_reduce(strategy, MDIST_SUM, buffers, buffers, 1, &options, &error));
-    OK(mdist_run(strategy, old_options_step, (void *)(uintptr_t)77, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, old_options_step, (void *)(uintptr_t)77, NULL, &error));
     mdist_group_destroy(group);
     mdist_strategy_destroy(strategy);
 }

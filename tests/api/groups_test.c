@@ -2,6 +2,7 @@
 // Groups of replicas of one worker: random groups, in which each call gives what its definition says for the group's
 // order, and layouts of two dimensions.
 #include "collective_support.h"
+#include "started.h"
 
 enum { MOST = 8, GROUPS = 5, CALLS = 30, ARENA = 1 << 17 };
 
@@ -130,35 +131,35 @@ static mdist_status_t make(const Plan *plan, mdist_replica_t *replica, uint32_t 
     }
     switch (plan->form) {
         case REDUCE:
-            status = mdist_all_reduce_start(replica, op, &in, &out, 1, &work, &options, error);
+            status = start_all_reduce(replica, op, &in, &out, 1, &work, &options, error);
             break;
         case COPY:
-            status = mdist_broadcast_start(replica, root, &out, 1, &work, &options, error);
+            status = start_broadcast(replica, root, &out, 1, &work, &options, error);
             break;
         case JOIN:
-            status = mdist_all_gather_start(replica, &in, &out, 1, &work, &options, error);
+            status = start_all_gather(replica, &in, &out, 1, &work, &options, error);
             break;
         case SCATTERED:
-            status = mdist_reduce_scatter_start(replica, op, &in, &out, 1, &work, &options, error);
+            status = start_reduce_scatter(replica, op, &in, &out, 1, &work, &options, error);
             break;
         case SHUFFLE:
-            status = mdist_all_to_all_start(replica, &in, &out, 1, &work, &options, error);
+            status = start_all_to_all(replica, &in, &out, 1, &work, &options, error);
             break;
         case PARTS:
-            status = mdist_all_to_all_parts_start(replica, &in, plan->given[p], &out, plan->taken[p], 1, &work,
-                                                  &options, error);
+            status =
+                start_all_to_all_parts(replica, &in, plan->given[p], &out, plan->taken[p], 1, &work, &options, error);
             break;
         case TO_ROOT:
-            status = mdist_reduce_to_root_start(replica, op, root, &in, &out, 1, &work, &options, error);
+            status = start_reduce_to_root(replica, op, root, &in, &out, 1, &work, &options, error);
             break;
         case JOIN_AT_ROOT:
-            status = mdist_gather_to_root_start(replica, root, &in, &out, 1, &work, &options, error);
+            status = start_gather_to_root(replica, root, &in, &out, 1, &work, &options, error);
             break;
         case FROM_ROOT:
-            status = mdist_scatter_start(replica, root, &in, &out, 1, &work, &options, error);
+            status = start_scatter(replica, root, &in, &out, 1, &work, &options, error);
             break;
         default:
-            status = mdist_barrier_start(replica, &work, &options, error);
+            status = start_barrier(replica, &work, &options, error);
     }
     int32_t done = 0;
     if (status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, error);
@@ -265,7 +266,7 @@ static void random_groups_do_what_the_header_says(void **state) {
             }
         }
         for (int c = 0; c < CALLS; ++c) draw_plan(&world->plans[c], world);
-        const mdist_status_t status = mdist_run(strategy, random_step, world, NULL, 0, NULL, 0, NULL, &error);
+        const mdist_status_t status = mdist_run(strategy, random_step, world, NULL, &error);
         for (uint32_t r = 0; r < world->n; ++r)
             if (world->notes[r].text[0] != '\0') print_error("replica %u: %s\n", (unsigned)r, world->notes[r].text);
         expect_status(MDIST_OK, status, error, "mdist_run", __FILE__, __LINE__);
@@ -300,8 +301,8 @@ static int32_t grid_step(mdist_replica_t *replica, void *user_data) {
     for (int i = 0; i < 2; ++i) {
         const int which = id % 2 == 0 ? i : 1 - i;
         wrong |= note(&grid->notes[id], MDIST_OK,
-                      mdist_all_reduce_start(replica, MDIST_SUM, &buffers[which], &buffers[which], 1, &works[which],
-                                             &options[which], &error),
+                      start_all_reduce(replica, MDIST_SUM, &buffers[which], &buffers[which], 1, &works[which],
+                                       &options[which], &error),
                       &error, "start");
     }
     wrong |= note(&grid->notes[id], MDIST_OK,
@@ -333,7 +334,7 @@ static void rows_and_columns_of_a_grid(void **state) {
             OK(mdist_group_create(strategy, list, grid.rows, &grid.column[c], &error));
         }
         for (int run = 0; run < 20; ++run) {
-            OK(mdist_run(strategy, grid_step, &grid, NULL, 0, NULL, 0, NULL, &error));
+            OK(mdist_run(strategy, grid_step, &grid, NULL, &error));
             for (uint32_t id = 0; id < grid.rows * grid.columns; ++id) {
                 float row = 0, column = 0, all = 0;
                 for (uint32_t other = 0; other < grid.rows * grid.columns; ++other) {
@@ -364,7 +365,7 @@ static int32_t rows_step(mdist_replica_t *replica, void *user_data) {
     mdist_tensor_t values = tensor_of(row, MDIST_FLOAT32, 1), got;
     values.rank = 2, values.shape[1] = 2;
     mdist_value_t *all = NULL;
-    if (mdist_all_reduce_rows(replica, MDIST_MEAN, &indices, &values, &all, &options, NULL) != MDIST_OK) return 1;
+    if (mdist_all_reduce_sparse(replica, MDIST_MEAN, &indices, &values, &all, &options, NULL) != MDIST_OK) return 1;
     if (mdist_value_tensor(all, 0, &got, NULL) != MDIST_OK || got.shape[0] != 2) return 2;
     const float *const numbers = got.data;
     const int right = numbers[0] == 1.5f && numbers[2] == 0.5f && numbers[1] == 3; // replica 2, then replica 0
@@ -379,7 +380,7 @@ static void rows_are_joined_in_the_groups_order(void **state) {
     mdist_group_t *group = NULL;
     mdist_strategy_t *strategy = make_strategy(3, NULL);
     OK(mdist_group_create(strategy, list, 2, &group, &error));
-    OK(mdist_run(strategy, rows_step, group, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, rows_step, group, NULL, &error));
     mdist_group_destroy(group);
     mdist_strategy_destroy(strategy);
 }

@@ -28,7 +28,7 @@ static int32_t add(mdist_replica_t *replica, void *user_data) {
     mdist_strategy_t *strategy = user_data;
     mdist_variable_t *variable = NULL;
     mdist_tensor_t tensor;
-    if (mdist_variable_find(strategy, "v", &variable, NULL) != MDIST_OK) return 1;
+    if (mdist_variable_named(strategy, "v", &variable, NULL) != MDIST_OK) return 1;
     mdist_status_t status = mdist_replica_argument(replica, 0, NULL, &tensor, NULL);
     if (status == MDIST_OK) status = mdist_replica_assign(replica, variable, MDIST_ASSIGN_ADD, &tensor, NULL, NULL);
     mdist_variable_destroy(variable);
@@ -67,7 +67,8 @@ static float read_variable(mdist_variable_t *variable) {
 static void run_and_check(mdist_strategy_t *strategy, float factor) {
     mdist_error_t *error = NULL;
     mdist_value_t *result = NULL;
-    OK(mdist_run_named(strategy, "multiply", NULL, 0, &result, 1, NULL, &error));
+    OK(mdist_run_named(strategy, "multiply",
+                       &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1}, &error));
     assert_int_equal(mdist_value_count(result), REPLICAS);
     for (size_t r = 0; r < REPLICAS; ++r) assert_true(number_of(result, r) == (float)r * factor);
     mdist_value_destroy(result);
@@ -91,9 +92,13 @@ static void names_stand_for_steps_and_updates(void **state) {
         OK(mdist_step_register(strategy, "multiply", multiply, &three, &error)); // replaces the first one
         run_and_check(strategy, 3);
         OK(mdist_variable_create(strategy, "v", &initial, &variable, &options, &error));
-        OK(mdist_run_named(strategy, "add", &value, 1, NULL, 0, NULL, &error));
+        OK(mdist_run_named(strategy, "add",
+                           &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &value, .argument_count = 1},
+                           &error));
         assert_true(read_variable(variable) == 3 + REPLICAS * 4);
-        OK(mdist_update_named(strategy, variable, "negate", NULL, 0, &result, 1, &error));
+        OK(mdist_update_named(strategy, variable, "negate",
+                              &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1},
+                              &error));
         assert_true(number_of(result, REPLICAS - 1) == -11 && read_variable(variable) == -11);
         OK(mdist_variable_assign(variable, MDIST_ASSIGN_SET, value, &error));
         assert_true(read_variable(variable) == 4);
@@ -108,22 +113,22 @@ static void names_that_are_none_are_told(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make("in_graph");
-    assert_int_equal(mdist_run_named(strategy, "multiply", NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_NOT_FOUND);
+    assert_int_equal(mdist_run_named(strategy, "multiply", NULL, &error), MDIST_ERR_NOT_FOUND);
     WORDS(error, "mdist_step_register");
     mdist_error_free(error);
     error = NULL;
     OK(mdist_step_register(strategy, "a", multiply, NULL, &error));
     OK(mdist_step_register(strategy, "b", multiply, NULL, &error));
-    assert_int_equal(mdist_run_named(strategy, "c", NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_NOT_FOUND);
+    assert_int_equal(mdist_run_named(strategy, "c", NULL, &error), MDIST_ERR_NOT_FOUND);
     WORDS(error, "\"a\", \"b\"");
     mdist_error_free(error);
     error = NULL;
-    FAILS(MDIST_ERR_NOT_FOUND, mdist_update_named(strategy, NULL, "a", NULL, 0, NULL, 0, &error));
+    FAILS(MDIST_ERR_NOT_FOUND, mdist_update_named(strategy, NULL, "a", NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_step_register(strategy, "", multiply, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_step_register(strategy, NULL, multiply, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_step_register(strategy, "d", NULL, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_update_register(strategy, "d", NULL, NULL, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_run_named(strategy, NULL, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_run_named(strategy, NULL, NULL, &error));
     FAILS(MDIST_ERR_BAD_HANDLE, mdist_step_register(NULL, "d", multiply, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
@@ -133,13 +138,13 @@ static void a_client_alone_is_refused_the_same(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make("in_graph");
-    assert_int_equal(mdist_run(strategy, return_five, NULL, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_UNSUPPORTED);
+    assert_int_equal(mdist_run(strategy, return_five, NULL, NULL, &error), MDIST_ERR_UNSUPPORTED);
     assert_string_equal(mdist_error_reason(error), "in_graph");
     WORDS(error, "mdist_run_named");
     mdist_error_free(error);
     error = NULL;
-    FAILS(MDIST_ERR_UNSUPPORTED, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
-    FAILS(MDIST_ERR_UNSUPPORTED, mdist_update_non_slot(strategy, negate, NULL, NULL, 0, NULL, 0, &error));
+    FAILS(MDIST_ERR_UNSUPPORTED, mdist_run_begin(strategy, NULL, &error));
+    FAILS(MDIST_ERR_UNSUPPORTED, mdist_update_devices(strategy, negate, NULL, NULL, &error));
     FAILS(MDIST_ERR_WRONG_CONTEXT, mdist_serve(strategy, NULL, &error));
     mdist_strategy_destroy(strategy);
     strategy = make("mirrored");
@@ -154,7 +159,7 @@ static void a_failed_step_leaves_a_client_alone_usable(void **state) {
     float two = 2;
     OK(mdist_step_register(strategy, "fail", return_five, NULL, &error));
     OK(mdist_step_register(strategy, "multiply", multiply, &two, &error));
-    assert_int_equal(mdist_run_named(strategy, "fail", NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_CALLBACK);
+    assert_int_equal(mdist_run_named(strategy, "fail", NULL, &error), MDIST_ERR_CALLBACK);
     assert_int_equal(mdist_error_native(error), 5);
     mdist_error_free(error);
     run_and_check(strategy, 2);

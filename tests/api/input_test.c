@@ -134,8 +134,8 @@ static uint64_t rows_known(uint32_t replicas, uint64_t batch, int drop) {
 static void rows_are_known_where_all_batches_are_full_and_shared_evenly(void **state) {
     (void)state;
     assert_int_equal(rows_known(2, 4, 1), 2);
-    assert_int_equal(rows_known(3, 4, 1), MDIST_UNKNOWN);
-    assert_int_equal(rows_known(2, 4, 0), MDIST_UNKNOWN);
+    assert_int_equal(rows_known(3, 4, 1), MDIST_UNKNOWN_LENGTH);
+    assert_int_equal(rows_known(2, 4, 0), MDIST_UNKNOWN_LENGTH);
     assert_int_equal(rows_known(1, 4, 1), 4);
 }
 
@@ -149,22 +149,22 @@ static void rows_are_those_of_the_last_element(void **state) {
     mdist_dataset_t *distributed = dealt_out(strategy, source, NULL);
     OK(mdist_iterator_create(distributed, &iterator, &error));
     uint64_t rows[3] = {7, 7, 7};
-    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_iterator_rows(plain, rows, 2, &error));
-    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_iterator_rows(iterator, rows, 2, &error));
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_iterator_row_counts(plain, rows, 2, &error));
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_iterator_row_counts(iterator, rows, 2, &error));
     mdist_value_t *value = NULL;
     OK(mdist_iterator_next(iterator, &value, 1, &error));
     mdist_value_destroy(value);
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_iterator_rows(iterator, rows, 3, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_iterator_rows(iterator, NULL, 2, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_iterator_row_counts(iterator, rows, 3, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_iterator_row_counts(iterator, NULL, 2, &error));
     assert_int_equal(rows[0], 7);
-    OK(mdist_iterator_rows(iterator, rows, 2, &error));
+    OK(mdist_iterator_row_counts(iterator, rows, 2, &error));
     assert_int_equal(rows[0], 2);
     assert_int_equal(rows[1], 1);
     assert_int_equal(rows[2], 7);
     char state_text[512];
     OK(mdist_iterator_save(iterator, state_text, sizeof state_text, NULL, &error));
     OK(mdist_iterator_restore(iterator, state_text, &error));
-    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_iterator_rows(iterator, rows, 2, &error)); // no element yet
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_iterator_row_counts(iterator, rows, 2, &error)); // no element yet
     mdist_iterator_destroy(plain);
     mdist_iterator_destroy(iterator);
     mdist_dataset_destroy(distributed);

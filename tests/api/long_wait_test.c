@@ -2,6 +2,7 @@
 // The log reports a long wait: which replica waits, in which call, and for which replica. It also reports the end of
 // the wait. The late replica comes only after the log line, so a test ends only if the line is written.
 #include "mdist_test.h"
+#include "started.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -95,7 +96,7 @@ static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments
 static int32_t reduce_started(mdist_replica_t *replica, const mdist_buffer_t *buffer) {
     mdist_work_t *work = NULL;
     int32_t done = 0;
-    mdist_status_t status = mdist_all_reduce_start(replica, MDIST_SUM, buffer, buffer, 1, &work, NULL, NULL);
+    mdist_status_t status = start_all_reduce(replica, MDIST_SUM, buffer, buffer, 1, &work, NULL, NULL);
     if (status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
     mdist_work_destroy(work);
     return status == MDIST_OK && done ? 0 : 1;
@@ -117,7 +118,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
 static void run(Plan plan) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make("20ms");
-    OK(mdist_run(strategy, step, &plan, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, step, &plan, NULL, &error));
     mdist_strategy_destroy(strategy);
     quiet_log();
 }
@@ -126,14 +127,14 @@ static void a_replica_that_comes_late_to_a_collective_is_named(void **state) {
     (void)state;
     run((Plan){IN_A_COLLECTIVE, 3});
     expect_lines(3, " in mdist_all_reduce(SUM, 1 buffer", // on GPUs it goes on with " on the GPU"
-                 "replica 2, which has entered 0"); // replica 1 may be late, too
+                 "replica 2, which has entered 0");       // replica 1 may be late, too
 }
 
 static void a_replica_that_comes_late_to_a_started_operation_is_named(void **state) {
     (void)state;
     run((Plan){IN_A_STARTED_ONE, 1});
     expect_lines(1, " in mdist_all_reduce(SUM, 1 buffer", // on GPUs it goes on with " on the GPU"
-                 "replica 2, which has entered 0"); // replica 1 may be late, too
+                 "replica 2, which has entered 0");       // replica 1 may be late, too
 }
 
 static void a_step_that_holds_up_the_end_of_a_run_is_named(void **state) {
@@ -161,7 +162,7 @@ static void waits_that_stay_short_are_not_told(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make("1h");
-    OK(mdist_run(strategy, reduce_often, NULL, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, reduce_often, NULL, NULL, &error));
     mdist_strategy_destroy(strategy);
     assert_int_equal(line_count, 0);
 }
@@ -183,7 +184,7 @@ static void a_wait_that_times_out_earlier_is_not_told(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make("1h");
-    FAILS(MDIST_ERR_TIMEOUT, mdist_run(strategy, give_up_early, NULL, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_TIMEOUT, mdist_run(strategy, give_up_early, NULL, NULL, &error));
     mdist_strategy_destroy(strategy);
     quiet_log();
     assert_int_equal(line_count, 0);

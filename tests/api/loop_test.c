@@ -83,7 +83,7 @@ static void loops_nest_and_work_in_merges(void **state) {
         OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &dataset, &error));
         OK(mdist_iterator_create(dataset, &nested.outer, &error));
         OK(mdist_iterator_create(dataset, &nested.inner, &error));
-        OK(mdist_run(strategy, merge_a_loop, &nested, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, merge_a_loop, &nested, NULL, &error));
         assert_int_equal(nested.calls, 2 + 2 * 2);
         mdist_iterator_destroy(nested.outer);
         mdist_iterator_destroy(nested.inner);
@@ -248,7 +248,7 @@ static int32_t run_disagreement(mdist_strategy_t *strategy, mdist_loop_t *loop, 
                                 void *user_data) {
     (void)element;
     ((Disagreement *)user_data)->loop = loop;
-    return mdist_run(strategy, disagree, user_data, NULL, 0, NULL, 0, NULL, NULL) != MDIST_OK;
+    return mdist_run(strategy, disagree, user_data, NULL, NULL) != MDIST_OK;
 }
 
 static void replicas_put_out_the_same_things(void **state) {

@@ -53,7 +53,7 @@ static void expect_mean(mdist_strategy_t *strategy, Division division) {
     const uint32_t replicas = mdist_strategy_replica_count(strategy), end = division.ends[replicas - 1];
     const uint64_t batch = division.known != 0 ? division.known : end;
     double sum = 0;
-    OK(mdist_run(strategy, average, &division, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, average, &division, NULL, &error));
     for (uint32_t r = 0; r < replicas; ++r) {
         assert_string_equal(division.notes[r].text, "");
         assert_int_equal(division.counted[r], batch);
@@ -106,7 +106,7 @@ static void terms_of_the_variables_count_once(void **state) {
             for (size_t i = 0; i < 3; ++i)
                 store_real(dtype, (double)i + 0.5, room + i * mdist_dtype_size((mdist_dtype_t)dtype));
             Terms terms = {.tensor = tensor_of(room, (mdist_dtype_t)dtype, 3)};
-            OK(mdist_run(strategy, scale, &terms, NULL, 0, NULL, 0, NULL, &error));
+            OK(mdist_run(strategy, scale, &terms, NULL, &error));
             for (uint32_t r = 0; r < replicas; ++r) {
                 assert_string_equal(terms.notes[r].text, "");
                 assert_true(fabs(terms.part[r] - 4.5 / replicas) < 1e-12);
@@ -159,7 +159,7 @@ static void what_has_no_examples_to_count_is_refused(void **state) {
             // With a known batch size the refused call is local. Otherwise the replicas exchange counts, so the run
             // fails.
             CHECK(known == 0 ? MDIST_ERR_INVALID_ARGUMENT : MDIST_OK,
-                  mdist_run(strategy, ask_wrongly, &refusal, NULL, 0, NULL, 0, NULL, &error), error);
+                  mdist_run(strategy, ask_wrongly, &refusal, NULL, &error), error);
             if (strstr(refusal.text, cases[i].words) == NULL)
                 fail_msg("no \"%s\" in: %s", cases[i].words, refusal.text);
         }

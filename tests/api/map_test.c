@@ -37,9 +37,12 @@ static void elements_are_dealt_out_in_turn_and_stacked(void **state) {
             mdist_value_t *offset = count % 3 ? number(half) : mirrored(strategy, tensor_of(&half, MDIST_FLOAT32, 0));
             mdist_value_t *out = NULL;
             Elements elements = {.calls = {0}};
-            OK(mdist_map(strategy, count, square, &elements, &offset, 1, &out, 1, NULL, &error));
+            OK(mdist_map(strategy, count, square, &elements,
+                         &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &offset, .argument_count = 1,
+                                           .results = &out, .result_count = 1},
+                         &error));
             expect_dealt(&elements, count, n);
-            assert_int_equal(mdist_value_kind(out), n == 1 ? MDIST_VALUE_PLAIN : MDIST_VALUE_PER_REPLICA);
+            assert_int_equal(mdist_value_kind(out), MDIST_VALUE_PER_REPLICA);
             float sum = 0;
             for (uint32_t r = 0; r < n; ++r) {
                 uint64_t k = 0;
@@ -73,7 +76,8 @@ static void structures_are_stacked_leaf_by_leaf(void **state) {
     const char *const paths[] = {"m.0", "m.1"};
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     mdist_value_t *out[2] = {NULL, NULL};
-    OK(mdist_map(strategy, 3, set_structure, NULL, NULL, 0, out, 2, NULL, &error));
+    OK(mdist_map(strategy, 3, set_structure, NULL,
+                 &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = out, .result_count = 2}, &error));
     assert_null(out[1]); // no element set it
     expect_paths(out[0], paths, 2);
     float first[] = {0, 0.5f, 2, 2.5f}, second[] = {1, 1.5f};
@@ -88,7 +92,7 @@ static void structures_are_stacked_leaf_by_leaf(void **state) {
     mdist_value_destroy(out[0]);
 
     // Without results, any number of elements is allowed.
-    OK(mdist_map(strategy, 0, set_structure, NULL, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_map(strategy, 0, set_structure, NULL, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -133,7 +137,9 @@ static void expect_refused(mdist_strategy_t *strategy, mdist_element_fn function
     Elements elements = {.bad = bad};
     mdist_value_t *const untouched = (mdist_value_t *)&status;
     mdist_value_t *out = untouched;
-    const mdist_status_t got = mdist_map(strategy, 7, function, &elements, NULL, 0, &out, 1, NULL, &error);
+    const mdist_status_t got =
+        mdist_map(strategy, 7, function, &elements,
+                  &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &out, .result_count = 1}, &error);
     WORDS(error, words);
     assert_int_equal(got, status);
     assert_string_equal(mdist_error_reason(error), reason);
@@ -168,16 +174,23 @@ static void arguments_are_the_same_for_all_elements(void **state) {
     mdist_value_t *const leaves[] = {per_replica(strategy, each)};
     mdist_value_t *argument = structure(paths, leaves, 1), *out = NULL;
     Elements elements = {.calls = {0}};
-    assert_int_equal(mdist_map(strategy, 4, square, &elements, &argument, 1, &out, 1, NULL, &error),
+    assert_int_equal(mdist_map(strategy, 4, square, &elements,
+                               &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &argument, .argument_count = 1,
+                                                 .results = &out, .result_count = 1},
+                               &error),
                      MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, "leaf \"own\": argument 0 is per-replica");
     mdist_error_free(error);
-    assert_int_equal(mdist_map(strategy, 0, square, &elements, NULL, 0, &out, 1, NULL, &error),
+    assert_int_equal(mdist_map(strategy, 0, square, &elements,
+                               &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &out, .result_count = 1}, &error),
                      MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, "count is 0");
     mdist_error_free(error);
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_map(strategy, 4, NULL, NULL, NULL, 0, &out, 1, NULL, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_map(strategy, 4, square, NULL, NULL, 0, NULL, 1, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_map(strategy, 4, NULL, NULL,
+                    &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &out, .result_count = 1}, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_map(strategy, 4, square, NULL, &(mdist_run_io_t){sizeof(mdist_run_io_t), .result_count = 1}, &error));
     expect_dealt(&elements, 0, 2);
     assert_null(out);
     mdist_value_destroy(argument);
@@ -187,7 +200,7 @@ static void arguments_are_the_same_for_all_elements(void **state) {
 static int32_t map_in_step(mdist_replica_t *replica, void *user_data) {
     mdist_error_t *error = NULL;
     (void)replica;
-    const mdist_status_t status = mdist_map(user_data, 2, set_structure, NULL, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_map(user_data, 2, set_structure, NULL, NULL, &error);
     const int32_t wrong = status != MDIST_ERR_WRONG_CONTEXT || strstr(mdist_error_message(error), "mdist_map") == NULL;
     mdist_error_free(error);
     return wrong;
@@ -197,7 +210,7 @@ static void a_step_is_told_to_merge_first(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
-    OK(mdist_run(strategy, map_in_step, strategy, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, map_in_step, strategy, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 

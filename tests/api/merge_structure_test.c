@@ -9,9 +9,9 @@ static void structures_go_into_merges_and_come_out(void **state) {
     mdist_error_t *error = NULL;
     for (uint32_t n = 1; n <= 3; ++n) {
         mdist_strategy_t *strategy = make_strategy(n, NULL);
-        OK(mdist_run(strategy, merge_structures, NULL, NULL, 0, NULL, 0, NULL, &error));
-        OK(run_own(strategy, merge_structures, NULL, NULL, 0, NULL, 0, NULL, &error));
-        OK(run_own(strategy, merge_structures_open, strategy, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, merge_structures, NULL, NULL, &error));
+        OK(run_own(strategy, merge_structures, NULL, NULL, &error));
+        OK(run_own(strategy, merge_structures_open, strategy, NULL, &error));
         mdist_strategy_destroy(strategy);
     }
 }
@@ -46,7 +46,7 @@ static void each_replica_gets_its_own_leaves(void **state) {
     mdist_error_t *error = NULL;
     for (uint32_t n = 1; n <= 3; ++n) {
         mdist_strategy_t *strategy = make_strategy(n, NULL);
-        OK(mdist_run(strategy, take_leaves, NULL, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, take_leaves, NULL, NULL, &error));
         mdist_strategy_destroy(strategy);
     }
 }
@@ -89,11 +89,11 @@ static int32_t beyond(mdist_replica_t *replica, void *user_data) {
 
 static void expect_failure(mdist_strategy_t *strategy, mdist_step_fn step, mdist_status_t wanted, const char *words) {
     mdist_error_t *error = NULL;
-    const mdist_status_t status = mdist_run(strategy, step, NULL, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_run(strategy, step, NULL, NULL, &error);
     WORDS(error, words);
     assert_int_equal(status, wanted);
     mdist_error_free(error);
-    OK(mdist_run(strategy, merge_structures, NULL, NULL, 0, NULL, 0, NULL, &error)); // works afterwards
+    OK(mdist_run(strategy, merge_structures, NULL, NULL, &error)); // works afterwards
 }
 
 static void replicas_that_give_different_structures_fail(void **state) {

@@ -42,11 +42,11 @@ static int32_t sum_up(mdist_strategy_t *strategy, mdist_value_t *const *argument
     if (!pthread_equal(pthread_self(), self->caller)) return wrong(&self->merge_note, "not replica 0's thread");
     if (mdist_strategy_replica_count(strategy) > 1) {
         note(&self->merge_note, MDIST_OK,
-             mdist_strategy_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, results, NULL, &error), &error,
+             mdist_strategy_reduce(strategy, MDIST_SUM, arguments[0], results, NULL, &error), &error,
              "mdist_strategy_reduce");
     } else {
         note(&self->merge_note, MDIST_OK,
-             mdist_strategy_reduce(strategy, MDIST_MEAN, arguments[0], NULL, 0, results, NULL, &error), &error,
+             mdist_strategy_reduce(strategy, MDIST_MEAN, arguments[0], results, NULL, &error), &error,
              "mdist_strategy_reduce of one replica");
     }
     self->kept = results[0];
@@ -77,7 +77,10 @@ static void every_replica_receives_the_sum_of_all(void **state) {
         float three = 3, total = 0;
         mdist_value_t *argument = make_value(&three, MDIST_FLOAT32, 0), *result = NULL;
         for (uint32_t i = 0; i < n; ++i) total += 3 + (float)i;
-        OK(mdist_run(program.strategy, three_plus_id, &program, &argument, 1, &result, 1, NULL, &error));
+        OK(mdist_run(program.strategy, three_plus_id, &program,
+                     &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &argument, .argument_count = 1,
+                                       .results = &result, .result_count = 1},
+                     &error));
         assert_no_notes(&program);
         assert_int_equal(program.merges, 1);
         assert_int_equal(mdist_value_kind(program.kept), 0); // given away
@@ -141,7 +144,7 @@ static void results_are_per_replica_plain_mirrored_or_none(void **state) {
     mdist_error_t *error = NULL;
     for (uint32_t n = 1; n <= 4; ++n) {
         Program program = {.strategy = make_strategy(n, NULL)};
-        OK(mdist_run(program.strategy, receive_kinds, &program, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(program.strategy, receive_kinds, &program, NULL, &error));
         assert_no_notes(&program);
         mdist_strategy_destroy(program.strategy);
     }
@@ -184,8 +187,7 @@ static void replicas_that_disagree_about_a_merge_are_told_so(void **state) {
         mdist_strategy_t *strategy = make_strategy(n, NULL);
         for (int mode = SOME_MERGE; mode <= OTHER_DTYPES; ++mode) {
             Program program = {.strategy = strategy, .mode = mode};
-            assert_int_equal(mdist_run(strategy, disagree, &program, NULL, 0, NULL, 0, NULL, &error),
-                             MDIST_ERR_MISMATCH);
+            assert_int_equal(mdist_run(strategy, disagree, &program, NULL, &error), MDIST_ERR_MISMATCH);
             WORDS(error, "replica 1");
             // With more than two replicas, any of the others may be named as waiting, or all of them are counted.
             WORDS(error, n == 2 ? "replica 0" : mode == SOME_MERGE ? "while replica " : "replicas called");
@@ -233,7 +235,7 @@ static void a_result_that_is_no_fitting_value_fails_the_merge(void **state) {
         for (int mode = 0; mode < 3; ++mode) {
             Program program = {.mode = mode, .strategy = make_strategy(n + 1, "caller")};
             FAILS(mode < 2 ? MDIST_ERR_BAD_HANDLE : MDIST_ERR_CALLBACK,
-                  mdist_run(strategy, merge_rubbish, &program, NULL, 0, NULL, 0, NULL, &error));
+                  mdist_run(strategy, merge_rubbish, &program, NULL, &error));
             assert_int_equal(mdist_value_kind(program.kept), 0); // given away anyway
             mdist_strategy_destroy(program.strategy);
         }
@@ -265,8 +267,7 @@ static void bad_arguments_of_a_merge_are_refused(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     Program program = {.strategy = make_strategy(3, NULL)};
-    FAILS(MDIST_ERR_INVALID_ARGUMENT,
-          mdist_run(program.strategy, merge_badly, &program, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_run(program.strategy, merge_badly, &program, NULL, &error));
     assert_no_notes(&program);
     mdist_strategy_destroy(program.strategy);
 }
@@ -284,12 +285,12 @@ static void executor_caller_merges_with_one_replica_only(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     Program one = {.strategy = make_strategy(1, "caller"), .mode = MDIST_OK};
-    OK(mdist_run(one.strategy, merge_once, &one, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(one.strategy, merge_once, &one, NULL, &error));
     assert_int_equal(one.merges, 1);
     assert_no_notes(&one);
     mdist_strategy_destroy(one.strategy);
     Program two = {.strategy = make_strategy(2, "caller"), .mode = MDIST_ERR_FAILED_PRECONDITION};
-    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_run(two.strategy, merge_once, &two, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_run(two.strategy, merge_once, &two, NULL, &error));
     assert_int_equal(two.merges, 0);
     assert_no_notes(&two);
     mdist_strategy_destroy(two.strategy);
@@ -318,7 +319,11 @@ static int32_t nested_merge(mdist_strategy_t *strategy, mdist_value_t *const *ar
     atomic_fetch_add(&self->nest->merges[self->depth], 1);
     for (int again = 0; again < 2; ++again) {
         mdist_value_destroy(results[0]);
-        if (mdist_run(strategy, nested_step, &deeper, arguments, 1, results, 1, NULL, NULL) != MDIST_OK) return 5;
+        if (mdist_run(strategy, nested_step, &deeper,
+                      &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = arguments, .argument_count = 1,
+                                        .results = results, .result_count = 1},
+                      NULL) != MDIST_OK)
+            return 5;
     }
     return 0;
 }
@@ -364,7 +369,10 @@ static void runs_and_merges_nest(void **state) {
             Nest nest = {0};
             Level top = {&nest, 0};
             mdist_value_t *result = NULL;
-            OK(mdist_run(strategy, nested_step, &top, &argument, 1, &result, 1, NULL, &error));
+            OK(mdist_run(strategy, nested_step, &top,
+                         &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &argument, .argument_count = 1,
+                                           .results = &result, .result_count = 1},
+                         &error));
             for (int depth = 0; depth < DEPTHS; ++depth) {
                 for (int i = 0; i < MOST; ++i) assert_string_equal(nest.notes[depth][i].text, "");
                 assert_int_equal(nest.steps[depth], n << depth);

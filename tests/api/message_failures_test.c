@@ -211,7 +211,8 @@ static uint32_t waits_named(const mdist_error_t *error, uint32_t n, int sends) {
     return named;
 }
 
-/// How many waits there are from the replica that gave up first. In a line of 4, which ends in a barrier, it may be any.
+/// How many waits there are from the replica that gave up first. In a line of 4, which ends in a barrier, it may be
+/// any.
 static uint32_t waits_from_first(const mdist_error_t *error, uint32_t n) {
     unsigned first = 0;
     const char *const begin = strstr(mdist_error_message(error), "replica ");
@@ -231,8 +232,7 @@ static void a_timeout_says_who_waits_for_whom(void **state) {
                 mdist_strategy_t *strategy = make_strategy(n, NULL);
                 Circle circle = {.sends = sends, .soon = {.struct_size = sizeof circle.soon}};
                 circle.soon.timeout_ns = tries.limit_ms * 1000000;
-                const mdist_status_t status =
-                    mdist_run(strategy, wait_in_a_circle, &circle, NULL, 0, NULL, 0, NULL, &error);
+                const mdist_status_t status = mdist_run(strategy, wait_in_a_circle, &circle, NULL, &error);
                 expect_status(MDIST_ERR_TIMEOUT, status, error, "mdist_run", __FILE__, __LINE__);
                 assert_string_equal(mdist_error_operation(error), sends ? "mdist_send" : "mdist_receive");
                 // Those that had not begun to wait, when the first one gave up, are not named.
@@ -265,10 +265,11 @@ static void a_timeout_names_a_wait_that_has_just_begun(void **state) {
         mdist_error_t *error = NULL;
         mdist_call_options_t soon = {.struct_size = sizeof soon, .timeout_ns = tries.limit_ms * 1000000};
         mdist_strategy_t *strategy = make_strategy(2, NULL);
-        const mdist_status_t status = mdist_run(strategy, wait_for_each_other, &soon, NULL, 0, NULL, 0, NULL, &error);
+        const mdist_status_t status = mdist_run(strategy, wait_for_each_other, &soon, NULL, &error);
         expect_status(MDIST_ERR_TIMEOUT, status, error, "mdist_run", __FILE__, __LINE__);
-        tries.late = strstr(mdist_error_message(error), "replica 0 waits to receive from 1 (tag 3), which waits to "
-                                                        "receive from 0 (tag 4). So each waits for the other") == NULL;
+        tries.late = strstr(mdist_error_message(error),
+                            "replica 0 waits to receive from 1 (tag 3), which waits to "
+                            "receive from 0 (tag 4). So each waits for the other") == NULL;
         mdist_error_free(error);
         mdist_strategy_destroy(strategy);
     }
@@ -290,7 +291,7 @@ static void a_failed_step_releases_who_waits(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(3, NULL);
     for (int i = 0; i < 5000; ++i) // some receives begin just as the step fails
-        FAILS(MDIST_ERR_CALLBACK, mdist_run(strategy, fail_or_wait, NULL, NULL, 0, NULL, 0, NULL, &error));
+        FAILS(MDIST_ERR_CALLBACK, mdist_run(strategy, fail_or_wait, NULL, NULL, &error));
     assert_int_equal(wrong, 0);
     expect_runs(strategy);
     mdist_strategy_destroy(strategy);

@@ -210,7 +210,7 @@ static void a_ring_that_only_functions_tell(void **state) {
     mdist_strategy_t *strategy = make_strategy(N, NULL);
     Trip *const trip = calloc(1, sizeof *trip);
     OK(mdist_group_create(strategy, members, 2, &trip->group, &error));
-    for (int i = 0; i < 3; ++i) OK(mdist_run(strategy, ring_step, trip, NULL, 0, NULL, 0, NULL, &error));
+    for (int i = 0; i < 3; ++i) OK(mdist_run(strategy, ring_step, trip, NULL, &error));
     assert_int_equal(atomic_load(&trip->wrong), 0);
     mdist_group_destroy(trip->group);
     free(trip);
@@ -275,7 +275,7 @@ static void a_wait_in_a_group_is_named(void **state) {
         mdist_group_t *group = NULL;
         OK(mdist_group_create(strategy, members, 2, &group, &error));
         circle.with_group.group = group;
-        const mdist_status_t status = mdist_run(strategy, circle_step, &circle, NULL, 0, NULL, 0, NULL, &error);
+        const mdist_status_t status = mdist_run(strategy, circle_step, &circle, NULL, &error);
         expect_status(MDIST_ERR_TIMEOUT, status, error, "mdist_run", __FILE__, __LINE__);
         WORDS(error, "replica 0 waits to receive from 1 (tag 7)");
         tries.late = strstr(mdist_error_message(error), ", which waits in mdist_barrier") == NULL; // it did not yet

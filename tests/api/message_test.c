@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages within one process: matching, rings, and both forms. Where no call waits for another replica, one thread acts
-// for all replicas, which makes the tests deterministic.
+// Messages within one process: matching, rings, and both forms. Where no call waits for another replica, one thread
+// acts for all replicas, which makes the tests deterministic.
 #include "collective_support.h"
 #include "step_support.h"
 #include "time_limits.h"
@@ -163,8 +163,8 @@ static void a_ring_goes_around(void **state) {
     for (uint32_t n = 1; n <= MOST; ++n) {
         mdist_strategy_t *strategy = make_strategy(n, NULL);
         for (int i = 0; i < 4; ++i) {
-            OK(mdist_run(strategy, ring, (void *)&sizes[i], NULL, 0, NULL, 0, NULL, &error));
-            OK(run_own(strategy, ring, (void *)&sizes[i], NULL, 0, NULL, 0, NULL, &error));
+            OK(mdist_run(strategy, ring, (void *)&sizes[i], NULL, &error));
+            OK(run_own(strategy, ring, (void *)&sizes[i], NULL, &error));
         }
         mdist_strategy_destroy(strategy);
     }
@@ -193,7 +193,7 @@ static void collectives_go_on_beside_a_message(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(3, NULL);
     for (int i = 0; i < LARGE; ++i) large[0][i] = (float)i, large[1][i] = -1;
-    OK(mdist_run(strategy, beside_collectives, NULL, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, beside_collectives, NULL, NULL, &error));
     assert_int_equal(wrong, 0);
     for (int i = 0; i < LARGE; ++i) assert_true(large[1][i] == (float)i);
     mdist_strategy_destroy(strategy);
@@ -225,9 +225,9 @@ static void many_messages_leave_nothing(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
-    OK(mdist_run(strategy, many, NULL, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, many, NULL, NULL, &error));
     const long before = descriptors();
-    OK(mdist_run(strategy, many, NULL, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, many, NULL, NULL, &error));
     assert_int_equal(descriptors(), before);
     assert_int_equal(wrong, 0);
     mdist_strategy_destroy(strategy);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators of the program: their bits are those of the tree, and every way to misuse one is refused in words.
 #include "../support/operators.h"
+#include "started.h"
 
 #include <stdatomic.h>
 
@@ -12,7 +13,7 @@ static void any_operator_follows_the_tree(void **state) {
     for (uint32_t replicas = 1; replicas <= 9; ++replicas) {
         mdist_strategy_t *strategy = make_strategy(replicas, NULL);
         run.seed = test_seed(100) + replicas;
-        OK(mdist_run(strategy, operators_step, &run, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, operators_step, &run, NULL, &error));
         mdist_strategy_destroy(strategy);
     }
     destroy_operators(run.ops);
@@ -26,8 +27,8 @@ static void outside_of_steps_too(void **state) {
     for (uint32_t replicas = 1; replicas <= 5; ++replicas) {
         mdist_strategy_t *strategy = make_strategy(replicas, NULL);
         for (uint64_t elements = 10; elements < 100000; elements *= 100) { // by this thread, and by all
-            const Reduction reduction = {.kind = TO_ALL, .count = 1, .seed = elements, .in_place = elements > 10,
-                                         .elements = {elements}};
+            const Reduction reduction = {
+                .kind = TO_ALL, .count = 1, .seed = elements, .in_place = elements > 10, .elements = {elements}};
             Arrays arrays[5];
             mdist_buffer_t inputs[5], outputs[5];
             for (uint32_t r = 0; r < replicas; ++r) {
@@ -72,7 +73,7 @@ static int32_t misuse_step(mdist_replica_t *replica, void *user_data) {
     if (self->scatters)
         status = mdist_reduce_scatter(replica, op, &whole, &part, 1, NULL, &error);
     else if (self->started)
-        status = mdist_all_reduce_start(replica, op, &whole, &whole, 1, &work, NULL, &error);
+        status = start_all_reduce(replica, op, &whole, &whole, 1, &work, NULL, &error);
     else
         status = mdist_all_reduce(replica, op, &whole, &whole, 1, NULL, &error);
     if (work != NULL && status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, &error);
@@ -89,7 +90,7 @@ static void expect_misuse(Misuse *self, mdist_status_t wanted, const char *words
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     if (self->dtype == 0) self->dtype = MDIST_UINT8;
-    FAILS(wanted, mdist_run(strategy, misuse_step, self, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(wanted, mdist_run(strategy, misuse_step, self, NULL, &error));
     int found = 0;
     for (int r = 0; r < 2; ++r) {
         assert_true(self->statuses[r] == wanted || self->statuses[r] == MDIST_ERR_ABORTED);
@@ -125,7 +126,7 @@ static void names_and_sizes_are_compared(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     Misuse fine = {.ops = {a, again}, .bytes = 80, .dtype = MDIST_FLOAT64};
-    OK(mdist_run(strategy, misuse_step, &fine, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, misuse_step, &fine, NULL, &error));
     assert_int_equal(fine.statuses[0], MDIST_OK);
     mdist_strategy_destroy(strategy);
     const mdist_reduce_op_t all[] = {a, b, c, again};
@@ -159,8 +160,7 @@ static void what_is_no_operator_is_refused(void **state) {
     float x = 1;
     const mdist_tensor_t tensors[2] = {tensor_of(&x, MDIST_FLOAT32, 0), tensor_of(&x, MDIST_FLOAT32, 0)};
     OK(mdist_value_per_replica(strategy, tensors, 2, &value, &error));
-    assert_int_equal(mdist_strategy_reduce(strategy, op, value, NULL, 0, &out, NULL, &error),
-                     MDIST_ERR_INVALID_ARGUMENT);
+    assert_int_equal(mdist_strategy_reduce(strategy, op, value, &out, NULL, &error), MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, "an operator (mdist_operator_register), which only mdist_all_reduce");
     mdist_error_free(error);
     mdist_value_destroy(value);
@@ -211,8 +211,8 @@ static void a_failed_function_fails_the_call(void **state) {
     for (int calls = 0; calls < 60; calls += 20) // small, and in the midst of several chunks
         for (int form = 0; form < 3; ++form) {
             atomic_store(&calls_left, calls);
-            Misuse self = {.ops = {op, op}, .bytes = calls == 0 ? 80 : 4000000, .started = form == 1,
-                           .scatters = form == 2};
+            Misuse self = {
+                .ops = {op, op}, .bytes = calls == 0 ? 80 : 4000000, .started = form == 1, .scatters = form == 2};
             expect_misuse(&self, MDIST_ERR_CALLBACK, "operator \"inverse\" returned 42");
             assert_true(strstr(self.messages[0], "a singular matrix") != NULL ||
                         strstr(self.messages[1], "a singular matrix") != NULL);
@@ -241,7 +241,7 @@ static int32_t destroying_step(mdist_replica_t *replica, void *user_data) {
     mdist_work_t *work = NULL;
     int32_t done = 0;
     if (mdist_operator_register("short-lived", 8, combine_hashes, (void *)&eight, &op, NULL) != MDIST_OK) ++*wrong;
-    if (mdist_all_reduce_start(replica, op, &buffer, &buffer, 1, &work, NULL, NULL) != MDIST_OK) ++*wrong;
+    if (start_all_reduce(replica, op, &buffer, &buffer, 1, &work, NULL, NULL) != MDIST_OK) ++*wrong;
     mdist_operator_unregister(op);
     if (mdist_work_wait(work, MDIST_FOREVER, &done, NULL) != MDIST_OK) ++*wrong;
     mdist_work_destroy(work);
@@ -253,19 +253,16 @@ static void works_outlive_their_operator(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(3, NULL);
     atomic_int wrong = 0;
-    for (int i = 0; i < 50; ++i) OK(mdist_run(strategy, destroying_step, &wrong, NULL, 0, NULL, 0, NULL, &error));
+    for (int i = 0; i < 50; ++i) OK(mdist_run(strategy, destroying_step, &wrong, NULL, &error));
     assert_int_equal(wrong, 0);
     mdist_strategy_destroy(strategy);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_operator_follows_the_tree),
-        cmocka_unit_test(outside_of_steps_too),
-        cmocka_unit_test(names_and_sizes_are_compared),
-        cmocka_unit_test(what_is_no_operator_is_refused),
-        cmocka_unit_test(numbers_are_given_out_again_and_again),
-        cmocka_unit_test(a_failed_function_fails_the_call),
+        cmocka_unit_test(any_operator_follows_the_tree),         cmocka_unit_test(outside_of_steps_too),
+        cmocka_unit_test(names_and_sizes_are_compared),          cmocka_unit_test(what_is_no_operator_is_refused),
+        cmocka_unit_test(numbers_are_given_out_again_and_again), cmocka_unit_test(a_failed_function_fails_the_call),
         cmocka_unit_test(works_outlive_their_operator),
     };
     quiet_log();

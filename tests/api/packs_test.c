@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions cut into packs. The result is the same for all sizes of packs, the number of operations is as requested,
 // and impossible settings are refused with their names.
+#include "started.h"
 #include "value_support.h"
 
 #include <stdatomic.h>
@@ -108,7 +109,7 @@ static void check_sums(mdist_strategy_t *strategy, const mdist_call_options_t *o
             wanted[r] = make_numbers(r);
             memcpy(between + r * BUFFERS, reducing.numbers[r]->buffers, sizeof reducing.numbers[r]->buffers);
         }
-        if (way == 0) OK(mdist_run(strategy, reducing_step, &reducing, NULL, 0, NULL, 0, NULL, &error));
+        if (way == 0) OK(mdist_run(strategy, reducing_step, &reducing, NULL, &error));
         if (way == 1) OK(mdist_strategy_all_reduce(strategy, MDIST_SUM, between, between, BUFFERS, options, &error));
         for (int b = 0; way == 2 && b < BUFFERS; ++b) {
             mdist_tensor_t tensors[MOST];
@@ -197,7 +198,7 @@ static int32_t counting_step(mdist_replica_t *replica, void *user_data) {
 static void expect_operations(mdist_strategy_t *strategy, const mdist_call_options_t *options, const char *operations) {
     mdist_error_t *error = NULL;
     Counting counting = {options};
-    assert_int_equal(mdist_run(strategy, counting_step, &counting, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_MISMATCH);
+    assert_int_equal(mdist_run(strategy, counting_step, &counting, NULL, &error), MDIST_ERR_MISMATCH);
     WORDS(error, operations);
     mdist_error_free(error);
 }
@@ -248,7 +249,7 @@ static void packs_of_different_calls_do_not_meet(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = strategy_with(2, "communication.num_packs", "0", NULL, NULL);
-    assert_int_equal(mdist_run(strategy, forgetful_step, NULL, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_MISMATCH);
+    assert_int_equal(mdist_run(strategy, forgetful_step, NULL, NULL, &error), MDIST_ERR_MISMATCH);
     assert_non_null(strstr(mdist_error_message(error), "pack 1 of 2 of 2 buffers"));
     assert_non_null(strstr(mdist_error_message(error), "pack 1 of 1 of 1 buffer,"));
     mdist_error_free(error);
@@ -338,7 +339,7 @@ static int32_t starting_step(mdist_replica_t *replica, void *user_data) {
     float number = 1;
     const mdist_buffer_t buffer = buffer_of(&number, MDIST_FLOAT32, 1);
     const mdist_call_options_t options = packs_of_bytes(64);
-    refused->status = mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, &options, &error);
+    refused->status = start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &work, &options, &error);
     snprintf(refused->message, sizeof refused->message, "%s", mdist_error_message(error));
     mdist_error_free(error);
     return 0;
@@ -349,7 +350,7 @@ static void what_is_started_takes_no_packs(void **state) {
     quiet_log();
     mdist_strategy_t *strategy = make_strategy(1, NULL);
     Refused refused = {MDIST_OK, ""};
-    mdist_run(strategy, starting_step, &refused, NULL, 0, NULL, 0, NULL, NULL);
+    mdist_run(strategy, starting_step, &refused, NULL, NULL);
     assert_int_equal(refused.status, MDIST_ERR_UNSUPPORTED);
     assert_non_null(strstr(refused.message, "bytes_per_pack is 64"));
     mdist_strategy_destroy(strategy);

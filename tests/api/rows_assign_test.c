@@ -123,7 +123,7 @@ static mdist_value_t *value_of_rows(const World *world) {
         rows[r] = rows_of(world, (Written *)&world->written[r]);
     }
     mdist_value_t *which = per_replica(world->strategy, indices), *values = per_replica(world->strategy, rows);
-    OK(mdist_value_rows(which, values, &out, &error));
+    OK(mdist_value_sparse(which, values, &out, &error));
     mdist_value_destroy(which);
     mdist_value_destroy(values);
     return out;
@@ -158,9 +158,9 @@ static int32_t write_step(mdist_replica_t *replica, void *user_data) {
     mdist_error_t *error = NULL;
     const mdist_tensor_t indices = indices_of(&world->written[id]), rows = rows_of(world, &world->written[id]);
     return note(&world->notes[id], MDIST_OK,
-                mdist_replica_assign_rows(replica, world->variable, (mdist_assign_t)world->assign, &indices, &rows,
-                                          NULL, &error),
-                &error, "mdist_replica_assign_rows");
+                mdist_replica_assign_sparse(replica, world->variable, (mdist_assign_t)world->assign, &indices, &rows,
+                                            NULL, &error),
+                &error, "mdist_replica_assign_sparse");
 }
 
 static void in_a_step_every_copy_gets_the_rows_of_all(void **state) {
@@ -173,7 +173,7 @@ static void in_a_step_every_copy_gets_the_rows_of_all(void **state) {
             for (world.assign = MDIST_ASSIGN_ADD; world.assign <= MDIST_ASSIGN_DIV; ++world.assign) {
                 unsigned char model[HEIGHT * WIDTH * 8];
                 begin(&world, MDIST_AGGREGATION_SUM, model);
-                OK(mdist_run(world.strategy, write_step, &world, NULL, 0, NULL, 0, NULL, &error));
+                OK(mdist_run(world.strategy, write_step, &world, NULL, &error));
                 for (uint32_t r = 0; r < replicas; ++r)
                     write_plainly(world.assign, world.dtype, model, &world.written[r]);
                 for (uint32_t r = 0; r < replicas; ++r) expect_copy(&world, r, model);
@@ -220,7 +220,7 @@ static void rows_that_do_not_fit_are_refused_and_nothing_is_written(void **state
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         mdist_value_t *which = make_value(cases[i].indices, MDIST_INT64, 2), *values = plain(cases[i].rows),
                       *rows = NULL;
-        OK(mdist_value_rows(which, values, &rows, &error));
+        OK(mdist_value_sparse(which, values, &rows, &error));
         const mdist_status_t status =
             mdist_variable_assign(cases[i].variable, (mdist_assign_t)cases[i].assign, rows, &error);
         WORDS(error, cases[i].words);
@@ -261,8 +261,8 @@ static int32_t odd_step(mdist_replica_t *replica, void *user_data) {
     mdist_tensor_t which = tensor_of(&index, MDIST_INT64, 1), row = tensor_of(&number, MDIST_FLOAT32, 1), copy;
     if (mdist_variable_tensor(self->variable, 1, &copy, NULL) != MDIST_OK) return 1;
     if (odd && self->kind == 2) row.data = copy.data;
-    mdist_replica_assign_rows(replica, self->variable, odd && self->kind == 0 ? MDIST_ASSIGN_ADD : MDIST_ASSIGN_SUB,
-                              &which, &row, NULL, NULL);
+    mdist_replica_assign_sparse(replica, self->variable, odd && self->kind == 0 ? MDIST_ASSIGN_ADD : MDIST_ASSIGN_SUB,
+                                &which, &row, NULL, NULL);
     return 0;
 }
 
@@ -282,7 +282,7 @@ static void what_one_replica_does_otherwise_is_told(void **state) {
     Odd odd = {NULL, 0};
     OK(mdist_variable_create(strategy, "v", &initial, &odd.variable, &options, &error));
     for (odd.kind = 0; odd.kind < 3; ++odd.kind) {
-        const mdist_status_t status = mdist_run(strategy, odd_step, &odd, NULL, 0, NULL, 0, NULL, &error);
+        const mdist_status_t status = mdist_run(strategy, odd_step, &odd, NULL, &error);
         WORDS(error, wanted[odd.kind].words);
         assert_int_equal(status, wanted[odd.kind].status);
         mdist_error_free(error);

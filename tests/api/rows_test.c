@@ -44,7 +44,7 @@ static All all_rows(uint32_t replicas, float divisor) {
 static mdist_value_t *join_rows(mdist_value_t *indices, mdist_value_t *values) {
     mdist_error_t *error = NULL;
     mdist_value_t *rows = NULL;
-    OK(mdist_value_rows(indices, values, &rows, &error));
+    OK(mdist_value_sparse(indices, values, &rows, &error));
     mdist_value_destroy(indices);
     mdist_value_destroy(values);
     return rows;
@@ -115,20 +115,20 @@ static void what_does_not_go_together_is_refused(void **state) {
     mdist_value_t *three = make_value(numbers, MDIST_FLOAT32, 3);
     mdist_value_t *copies = mirrored(strategy, shaped(numbers, MDIST_FLOAT32, 2, 2, NO));
     mdist_value_t *rows = NULL, *again = NULL;
-    OK(mdist_value_rows(two, values, &rows, &error));
+    OK(mdist_value_sparse(two, values, &rows, &error));
     mdist_value_t *const bad[][2] = {{int32, values}, {matrix, values}, {two, scalar}, {two, three}, {two, copies}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
-        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_rows(bad[i][0], bad[i][1], &again, &error));
+        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_sparse(bad[i][0], bad[i][1], &again, &error));
     const char *const path = "a";
     mdist_value_t *structure = NULL;
     OK(mdist_value_structure(&path, &values, 1, &structure, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_rows(structure, structure, &again, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_rows(two, structure, &again, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_sparse(structure, structure, &again, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_sparse(two, structure, &again, &error));
     mdist_value_destroy(structure);
-    FAILS(MDIST_ERR_UNSUPPORTED, mdist_value_rows(two, rows, &again, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_rows(two, values, NULL, &error));
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_value_rows(NULL, values, &again, &error));
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_value_rows(two, NULL, &again, &error));
+    FAILS(MDIST_ERR_UNSUPPORTED, mdist_value_sparse(two, rows, &again, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_sparse(two, values, NULL, &error));
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_value_sparse(NULL, values, &again, &error));
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_value_sparse(two, NULL, &again, &error));
     assert_null(again);
     mdist_value_t *const made[] = {two, int32, matrix, values, scalar, three, copies, rows};
     for (size_t i = 0; i < sizeof made / sizeof *made; ++i) mdist_value_destroy(made[i]);
@@ -180,8 +180,7 @@ static void one_content_for_all_reduces_as_whole_tensors_do(void **state) {
         assert_memory_equal(indices.data, own.indices, 2 * sizeof(int64_t));
         mdist_value_destroy(out);
         out = NULL;
-        FAILS(MDIST_ERR_INVALID_ARGUMENT,
-              mdist_strategy_reduce(strategy, MDIST_SUM, values[i], NULL, 0, &out, NULL, &error));
+        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_reduce(strategy, MDIST_SUM, values[i], &out, NULL, &error));
         mdist_value_destroy(values[i]);
     }
     mdist_strategy_destroy(strategy);
@@ -205,11 +204,16 @@ static void who_would_take_rows_for_whole_tensors_refuses_them(void **state) {
     mdist_value_t *rows = rows_of_all(strategy), *out = NULL;
     const int32_t axis = 0;
     FAILS(MDIST_ERR_UNSUPPORTED, mdist_strategy_gather(strategy, rows, 0, &out, NULL, &error));
-    FAILS(MDIST_ERR_UNSUPPORTED, mdist_strategy_reduce(strategy, MDIST_SUM, rows, &axis, 1, &out, NULL, &error));
-    FAILS(MDIST_ERR_UNSUPPORTED, mdist_strategy_reduce(strategy, MDIST_MAX, rows, NULL, 0, &out, NULL, &error));
+    FAILS(MDIST_ERR_UNSUPPORTED, mdist_strategy_reduce_axes(strategy, MDIST_SUM, rows, &axis, 1, &out, NULL, &error));
+    FAILS(MDIST_ERR_UNSUPPORTED, mdist_strategy_reduce(strategy, MDIST_MAX, rows, &out, NULL, &error));
     FAILS(MDIST_ERR_UNSUPPORTED, mdist_strategy_fetch(strategy, rows, NULL, NULL, NULL, &out, &error));
-    FAILS(MDIST_ERR_UNSUPPORTED, mdist_run(strategy, idle, NULL, &rows, 1, NULL, 0, NULL, &error));
-    FAILS(MDIST_ERR_UNSUPPORTED, mdist_update_non_slot(strategy, idle_update, NULL, &rows, 1, NULL, 0, &error));
+    FAILS(MDIST_ERR_UNSUPPORTED,
+          mdist_run(strategy, idle, NULL,
+                    &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &rows, .argument_count = 1}, &error));
+    FAILS(MDIST_ERR_UNSUPPORTED,
+          mdist_update_devices(strategy, idle_update, NULL,
+                               &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &rows, .argument_count = 1},
+                               &error));
     assert_null(out);
     mdist_value_destroy(rows);
     mdist_strategy_destroy(strategy);
@@ -234,8 +238,8 @@ static int32_t reduce_step(mdist_replica_t *replica, void *user_data) {
     if (id == 1 && self->odd == 1) own.value_tensor = shaped(own.values, MDIST_FLOAT32, 2, 1, NO);
     if (id == 1 && self->odd == 2) own.index_tensor.shape[0] = 1;
     if (id == 1 && self->odd == 3) own.index_tensor.shape[0] = own.value_tensor.shape[0] = 0;
-    self->status[id] = mdist_all_reduce_rows(replica, (mdist_reduce_op_t)self->op, &own.index_tensor, &own.value_tensor,
-                                             &self->out[id], NULL, &error);
+    self->status[id] = mdist_all_reduce_sparse(replica, (mdist_reduce_op_t)self->op, &own.index_tensor,
+                                               &own.value_tensor, &self->out[id], NULL, &error);
     snprintf(self->notes[id].text, sizeof self->notes[id].text, "%s", mdist_error_message(error));
     mdist_error_free(error);
     return 0;
@@ -248,7 +252,7 @@ static void replicas_reduce_rows_to_the_same_on_each(void **state) {
         mdist_strategy_t *strategy = make_strategy(replicas, NULL);
         for (int op = MDIST_SUM; op <= MDIST_MEAN; ++op) {
             Reducing self = {.op = op};
-            OK(mdist_run(strategy, reduce_step, &self, NULL, 0, NULL, 0, NULL, &error));
+            OK(mdist_run(strategy, reduce_step, &self, NULL, &error));
             for (uint32_t r = 0; r < replicas; ++r) {
                 assert_string_equal(self.notes[r].text, "");
                 expect_rows(self.out[r], 0, all_rows(replicas, op == MDIST_MEAN ? (float)replicas : 1));
@@ -264,7 +268,7 @@ static void a_replica_may_have_no_rows(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     Reducing self = {.op = MDIST_SUM, .odd = 3};
-    OK(mdist_run(strategy, reduce_step, &self, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, reduce_step, &self, NULL, &error));
     for (uint32_t r = 0; r < 2; ++r) {
         expect_rows(self.out[r], 0, all_rows(1, 1));
         mdist_value_destroy(self.out[r]);
@@ -286,7 +290,7 @@ static void what_replicas_disagree_about_is_told(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         mdist_error_t *error = NULL;
         Reducing self = {.op = cases[i].op, .odd = cases[i].odd};
-        const mdist_status_t status = mdist_run(strategy, reduce_step, &self, NULL, 0, NULL, 0, NULL, &error);
+        const mdist_status_t status = mdist_run(strategy, reduce_step, &self, NULL, &error);
         WORDS(error, cases[i].words);
         assert_int_equal(status, cases[i].wanted);
         mdist_error_free(error);

@@ -118,8 +118,7 @@ static int32_t merge_sum(mdist_strategy_t *strategy, mdist_value_t *const *argum
                          mdist_value_t **results, size_t result_count, void *user_data) {
     (void)argument_count, (void)result_count, (void)user_data;
     const int one = mdist_strategy_replica_count(strategy) == 1;
-    return mdist_strategy_reduce(strategy, one ? MDIST_MAX : MDIST_SUM, arguments[0], NULL, 0, results, NULL, NULL) ==
-                   MDIST_OK
+    return mdist_strategy_reduce(strategy, one ? MDIST_MAX : MDIST_SUM, arguments[0], results, NULL, NULL) == MDIST_OK
                ? 0
                : 1;
 }
@@ -127,7 +126,12 @@ static int32_t merge_sum(mdist_strategy_t *strategy, mdist_value_t *const *argum
 static int32_t merge_nested(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                             mdist_value_t **results, size_t result_count, void *user_data) {
     (void)argument_count, (void)result_count;
-    return mdist_run(strategy, step, user_data, arguments, 1, results, 1, NULL, NULL) == MDIST_OK ? 0 : 1;
+    return mdist_run(strategy, step, user_data,
+                     &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = arguments, .argument_count = 1,
+                                       .results = results, .result_count = 1},
+                     NULL) == MDIST_OK
+               ? 0
+               : 1;
 }
 
 static mdist_status_t merged(mdist_replica_t *replica, const Program *self, int at, int64_t *x) {
@@ -254,7 +258,10 @@ typedef struct Call {
 static void *call_run(void *argument) {
     Call *self = argument;
     mdist_error_t *error = NULL;
-    self->status = mdist_run(self->strategy, step, self->program, &self->argument, 1, &self->result, 1, NULL, &error);
+    self->status = mdist_run(self->strategy, step, self->program,
+                             &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &self->argument,
+                                               .argument_count = 1, .results = &self->result, .result_count = 1},
+                             &error);
     self->replica = mdist_error_replica(error);
     snprintf(self->message, sizeof self->message, "%s", mdist_error_message(error));
     mdist_error_free(error);

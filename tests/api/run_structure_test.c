@@ -14,7 +14,8 @@ static int32_t set_step(mdist_replica_t *replica, void *user_data) {
 static mdist_value_t *result_of(mdist_strategy_t *strategy, SetResults set) {
     mdist_error_t *error = NULL;
     mdist_value_t *result = NULL;
-    OK(mdist_run(strategy, set_step, (void *)&set, NULL, 0, &result, 1, NULL, &error));
+    OK(mdist_run(strategy, set_step, (void *)&set,
+                 &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1}, &error));
     return result;
 }
 
@@ -38,7 +39,7 @@ static void results_come_back_as_they_were_set(void **state) {
                 assert_true(scalar_at(value, "b", r) == 2);
             }
             mdist_value_t *a = at(value, "a");
-            assert_int_equal(mdist_value_kind(a), n == 1 ? MDIST_VALUE_PLAIN : MDIST_VALUE_PER_REPLICA);
+            assert_int_equal(mdist_value_kind(a), MDIST_VALUE_PER_REPLICA);
             mdist_value_destroy(a);
             mdist_value_destroy(value);
             value = result_of(strategy, set_list);
@@ -64,16 +65,22 @@ static int32_t third(mdist_replica_t *replica, void *user_data) {
     return set_at(replica, 0, "", argument_at(replica, 0, "a") + 2 * argument_at(replica, 0, "b") + 2);
 }
 
-typedef mdist_status_t (*Run)(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data,
-                              mdist_value_t *const *arguments, size_t argument_count, mdist_value_t **results,
-                              size_t result_count, const mdist_call_options_t *options, mdist_error_t **error);
+typedef mdist_status_t (*Run)(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data, const mdist_run_io_t *io,
+                              mdist_error_t **error);
 
 static void chain(mdist_strategy_t *strategy, float begin, const float *wanted, Run run) {
     mdist_error_t *error = NULL;
     mdist_value_t *one = NULL, *two = NULL, *three = NULL;
-    OK(run(strategy, first, &begin, NULL, 0, &one, 1, NULL, &error));
-    OK(run(strategy, second, NULL, &one, 1, &two, 1, NULL, &error));
-    OK(run(strategy, third, NULL, &two, 1, &three, 1, NULL, &error));
+    OK(run(strategy, first, &begin, &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &one, .result_count = 1},
+           &error));
+    OK(run(strategy, second, NULL,
+           &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &one, .argument_count = 1, .results = &two,
+                             .result_count = 1},
+           &error));
+    OK(run(strategy, third, NULL,
+           &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &two, .argument_count = 1, .results = &three,
+                             .result_count = 1},
+           &error));
     for (uint32_t r = 0; r < mdist_strategy_local_replica_count(strategy); ++r) {
         const float x = begin + (float)r;
         assert_true(scalar_at(two, "a", r) == 2 * x && scalar_at(two, "b", r) == x * x);
@@ -134,7 +141,9 @@ static void expect_no_result(mdist_strategy_t *strategy, SetResults set, mdist_s
     mdist_error_t *error = NULL;
     mdist_value_t *const untouched = (mdist_value_t *)&status;
     mdist_value_t *result = untouched;
-    const mdist_status_t got = mdist_run(strategy, set_step, (void *)&set, NULL, 0, &result, 1, NULL, &error);
+    const mdist_status_t got =
+        mdist_run(strategy, set_step, (void *)&set,
+                  &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1}, &error);
     WORDS(error, words);
     assert_int_equal(got, status);
     assert_string_equal(mdist_error_reason(error), reason);
@@ -195,12 +204,18 @@ static void a_step_reads_leaves_and_nothing_else(void **state) {
     mdist_value_t *const leaves[] = {mirrored(strategy, tensor_of(&x, MDIST_FLOAT32, 0)), number(2)};
     mdist_value_t *arguments[] = {structure(paths, leaves, 2), number(3)}, *result = NULL;
     Note notes[2] = {{""}, {""}};
-    OK(mdist_run(strategy, refuse_arguments, notes, arguments, 2, &result, 1, NULL, &error));
+    OK(mdist_run(strategy, refuse_arguments, notes,
+                 &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = arguments, .argument_count = 2,
+                                   .results = &result, .result_count = 1},
+                 &error));
     for (int i = 0; i < 2; ++i) assert_string_equal(notes[i].text, "");
     assert_null(result);
 
     // A leaf that has another number of replicas.
-    assert_int_equal(mdist_run(three, refuse_arguments, notes, arguments, 1, &result, 1, NULL, &error),
+    assert_int_equal(mdist_run(three, refuse_arguments, notes,
+                               &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = arguments, .argument_count = 1,
+                                                 .results = &result, .result_count = 1},
+                               &error),
                      MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, "leaf \"m.a\": argument 0 has 2 tensors");
     mdist_error_free(error);

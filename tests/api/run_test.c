@@ -39,7 +39,7 @@ static void every_replica_runs_once_and_all_at_the_same_time(void **state) {
         pthread_barrier_init(&all, NULL, n);
         for (int again = 0; again < 5; ++again) {
             Seen seen = {.all = &all};
-            OK(mdist_run(strategy, look_around, &seen, NULL, 0, NULL, 0, NULL, &error));
+            OK(mdist_run(strategy, look_around, &seen, NULL, &error));
             assert_int_equal(seen.calls, n);
             for (uint32_t i = 0; i < n; ++i) {
                 assert_int_equal(seen.ids[i], i + 1);
@@ -59,7 +59,7 @@ static void executor_caller_runs_in_order_on_the_calling_thread(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(5, "caller");
     Seen seen = {0};
-    OK(mdist_run(strategy, look_around, &seen, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, look_around, &seen, NULL, &error));
     for (uint32_t i = 0; i < 5; ++i) {
         assert_true(pthread_equal(seen.threads[i], pthread_self()));
         assert_int_equal(seen.order[i], i);
@@ -117,16 +117,22 @@ static void results_of_one_run_are_arguments_of_the_next(void **state) {
             mdist_value_t *argument = NULL, *one[3] = {NULL, NULL, argument}, *two[3];
             OK(mdist_value_per_replica(strategy, tensors, n, &argument, &error));
             one[2] = argument;
-            OK(mdist_run(strategy, compute, &seen, &argument, 1, one, 3, NULL, &error));
+            OK(mdist_run(strategy, compute, &seen,
+                         &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &argument, .argument_count = 1,
+                                           .results = one, .result_count = 3},
+                         &error));
             assert_null(one[2]);
-            OK(mdist_run(strategy, compute, &seen, &one[1], 1, two, 3, NULL, &error));
+            OK(mdist_run(strategy, compute, &seen,
+                         &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &one[1], .argument_count = 1,
+                                           .results = two, .result_count = 3},
+                         &error));
             for (uint32_t i = 0; i < n; ++i) {
                 assert_string_equal(seen.notes[i].text, "");
                 assert_true(number_in(one[0], i) == start[i] + 1);
                 assert_true(number_in(one[1], i) == start[i] * 2);
                 assert_true(number_in(two[0], i) == start[i] * 2 + 1);
             }
-            const mdist_value_kind_t kind = n == 1 ? MDIST_VALUE_PLAIN : MDIST_VALUE_PER_REPLICA;
+            const mdist_value_kind_t kind = MDIST_VALUE_PER_REPLICA;
             assert_int_equal(mdist_value_kind(one[0]), kind);
             assert_int_equal(mdist_value_count(one[0]), n);
             mdist_value_destroy(argument);
@@ -146,7 +152,10 @@ static void plain_and_mirrored_arguments_look_alike_on_every_replica(void **stat
     const mdist_tensor_t tensor = tensor_of(&five, MDIST_FLOAT32, 0);
     OK(mdist_strategy_broadcast(strategy, &tensor, &arguments[1], &error));
     for (int kind = 0; kind < 2; ++kind) {
-        OK(mdist_run(strategy, compute, &seen, &arguments[kind], 1, results, 2, NULL, &error));
+        OK(mdist_run(strategy, compute, &seen,
+                     &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &arguments[kind], .argument_count = 1,
+                                       .results = results, .result_count = 2},
+                     &error));
         for (size_t i = 0; i < 3; ++i) {
             assert_string_equal(seen.notes[i].text, "");
             assert_true(number_in(results[1], i) == 10);
@@ -185,20 +194,27 @@ static void a_result_that_only_some_replicas_set_is_a_mismatch(void **state) {
     for (int without = 0; without < 3; ++without) {
         Part part = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
         part.set[without] = 0;
-        assert_int_equal(mdist_run(strategy, set_some, &part, NULL, 0, &result, 1, NULL, &error), MDIST_ERR_MISMATCH);
+        assert_int_equal(
+            mdist_run(strategy, set_some, &part,
+                      &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1}, &error),
+            MDIST_ERR_MISMATCH);
         assert_int_equal(mdist_error_replica(error), without);
         assert_string_equal(mdist_error_operation(error), "mdist_run");
         mdist_error_free(error);
         assert_ptr_equal(result, &error); // unchanged
     }
     Part dtypes = {{1, 1, 1}, {MDIST_FLOAT32, MDIST_FLOAT32, MDIST_INT32}, {1, 1, 1}};
-    assert_int_equal(mdist_run(strategy, set_some, &dtypes, NULL, 0, &result, 1, NULL, &error), MDIST_ERR_MISMATCH);
+    assert_int_equal(
+        mdist_run(strategy, set_some, &dtypes,
+                  &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1}, &error),
+        MDIST_ERR_MISMATCH);
     WORDS(error, "int32");
     mdist_error_free(error);
     assert_ptr_equal(result, &error);
 
     Part none = {0};
-    OK(mdist_run(strategy, set_some, &none, NULL, 0, &result, 1, NULL, &error));
+    OK(mdist_run(strategy, set_some, &none,
+                 &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1}, &error));
     assert_null(result);
     mdist_strategy_destroy(strategy);
 }
@@ -209,7 +225,8 @@ static void a_replica_without_rows_takes_part(void **state) {
     mdist_strategy_t *strategy = make_strategy(3, NULL);
     Part part = {{1, 1, 1}, {MDIST_FLOAT64, MDIST_FLOAT64, MDIST_FLOAT64}, {4, 1, 0}};
     mdist_value_t *result = NULL;
-    OK(mdist_run(strategy, set_some, &part, NULL, 0, &result, 1, NULL, &error));
+    OK(mdist_run(strategy, set_some, &part,
+                 &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1}, &error));
     for (size_t i = 0; i < 3; ++i) {
         mdist_tensor_t seen;
         OK(mdist_value_tensor(result, i, &seen, &error));
@@ -242,31 +259,39 @@ static void bad_calls_are_refused_before_a_step_runs(void **state) {
     mdist_call_options_t options = {.struct_size = sizeof options};
     const mdist_status_t invalid = MDIST_ERR_INVALID_ARGUMENT, bad = MDIST_ERR_BAD_HANDLE;
 
-    FAILS(invalid, mdist_run(strategy, NULL, &calls, NULL, 0, NULL, 0, NULL, &error));
-    FAILS(invalid, mdist_run(strategy, do_nothing, &calls, NULL, 1, NULL, 0, NULL, &error));
-    FAILS(invalid, mdist_run(strategy, do_nothing, &calls, NULL, 0, NULL, 1, NULL, &error));
-    FAILS(bad, mdist_run(strategy, do_nothing, &calls, &null, 1, NULL, 0, NULL, &error));
-    FAILS(bad, mdist_run(strategy, do_nothing, &calls, &stale, 1, NULL, 0, NULL, &error));
-    FAILS(bad, mdist_run((mdist_strategy_t *)value, do_nothing, &calls, NULL, 0, NULL, 0, NULL, &error));
-    FAILS(bad, mdist_run(NULL, do_nothing, &calls, NULL, 0, NULL, 0, NULL, &error));
-    FAILS(invalid, mdist_run(strategy, do_nothing, &calls, &foreign, 1, NULL, 0, NULL, &error));
-    options.flags = 1;
-    FAILS(invalid, mdist_run(strategy, do_nothing, &calls, NULL, 0, NULL, 0, &options, &error));
-    options.flags = 0;
-    options.struct_size = 3;
-    FAILS(invalid, mdist_run(strategy, do_nothing, &calls, NULL, 0, NULL, 0, &options, &error));
-    options.struct_size = 0;
-    FAILS(invalid, mdist_run(strategy, do_nothing, &calls, NULL, 0, NULL, 0, &options, &error));
+    FAILS(invalid, mdist_run(strategy, NULL, &calls, NULL, &error));
+    FAILS(invalid,
+          mdist_run(strategy, do_nothing, &calls,
+                    &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = NULL, .argument_count = 1}, &error));
+    FAILS(invalid, mdist_run(strategy, do_nothing, &calls, &(mdist_run_io_t){sizeof(mdist_run_io_t), .result_count = 1},
+                             &error));
+    FAILS(bad, mdist_run(strategy, do_nothing, &calls,
+                         &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &null, .argument_count = 1}, &error));
+    FAILS(bad, mdist_run(strategy, do_nothing, &calls,
+                         &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &stale, .argument_count = 1}, &error));
+    FAILS(bad, mdist_run((mdist_strategy_t *)value, do_nothing, &calls, NULL, &error));
+    FAILS(bad, mdist_run(NULL, do_nothing, &calls, NULL, &error));
+    FAILS(invalid,
+          mdist_run(strategy, do_nothing, &calls,
+                    &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &foreign, .argument_count = 1}, &error));
+    mdist_run_io_t io = {.struct_size = sizeof io, .flags = 1};
+    FAILS(invalid, mdist_run(strategy, do_nothing, &calls, &io, &error));
+    io.flags = 0;
+    for (uint32_t size = 0; size < sizeof io; size += sizeof io - 1) { // 0, and one byte too few
+        io.struct_size = size;
+        FAILS(invalid, mdist_run(strategy, do_nothing, &calls, &io, &error));
+    }
     struct {
-        mdist_call_options_t options;
+        mdist_run_io_t io;
         uint64_t of_the_future;
     } longer = {{.struct_size = sizeof longer}, 0};
     assert_int_equal(calls, 0);
-    OK(mdist_run(strategy, do_nothing, &calls, NULL, 0, NULL, 0, &longer.options, &error));
+    OK(mdist_run(strategy, do_nothing, &calls, &longer.io, &error));
     assert_int_equal(calls, 2);
     longer.of_the_future = 1;
-    FAILS(MDIST_ERR_UNSUPPORTED, mdist_run(strategy, do_nothing, &calls, NULL, 0, NULL, 0, &longer.options, &error));
-    OK(mdist_run(strategy, do_nothing, &calls, &value, 1, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_UNSUPPORTED, mdist_run(strategy, do_nothing, &calls, &longer.io, &error));
+    OK(mdist_run(strategy, do_nothing, &calls,
+                 &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &value, .argument_count = 1}, &error));
     assert_int_equal(calls, 4);
     mdist_value_destroy(value);
     mdist_value_destroy(foreign);
@@ -288,7 +313,8 @@ static void an_argument_outlives_its_handle_for_the_run(void **state) {
     mdist_strategy_t *strategy = make_strategy(3, NULL);
     float x = 8.5f;
     mdist_value_t *value = make_value(&x, MDIST_FLOAT32, 0);
-    OK(mdist_run(strategy, destroy_argument, value, &value, 1, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, destroy_argument, value,
+                 &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &value, .argument_count = 1}, &error));
     assert_int_equal(mdist_value_count(value), 0);
     mdist_strategy_destroy(strategy);
 }
@@ -297,7 +323,7 @@ static void an_argument_outlives_its_handle_for_the_run(void **state) {
 static int32_t run_other(mdist_replica_t *replica, void *user_data) {
     if (mdist_replica_id(replica) != 0) return 0;
     Seen seen = {0};
-    const mdist_status_t status = mdist_run(user_data, look_around, &seen, NULL, 0, NULL, 0, NULL, NULL);
+    const mdist_status_t status = mdist_run(user_data, look_around, &seen, NULL, NULL);
     return status == MDIST_OK && seen.calls == 2 ? 0 : 1;
 }
 
@@ -305,7 +331,7 @@ static void a_step_may_run_another_strategy(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *outer = make_strategy(2, NULL), *inner = make_strategy(2, NULL);
-    OK(mdist_run(outer, run_other, inner, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(outer, run_other, inner, NULL, &error));
     mdist_strategy_destroy(inner);
     mdist_strategy_destroy(outer);
 }

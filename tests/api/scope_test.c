@@ -138,9 +138,9 @@ static void steps_merges_and_updates_have_their_own(void **state) {
     mdist_strategy_t *const bottom = current_strategy();
     mdist_variable_t *variable = NULL;
     const mdist_tensor_t zero = tensor_of(NULL, MDIST_FLOAT32, 3);
-    OK(mdist_run(look.strategy, look_in_a_step, &look, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(look.strategy, look_in_a_step, &look, NULL, &error));
     OK(mdist_variable_create(look.strategy, "v", &zero, &variable, NULL, &error));
-    OK(mdist_update(variable, look_in_an_update, &look, NULL, 0, NULL, 0, &error));
+    OK(mdist_update(variable, look_in_an_update, &look, NULL, &error));
     for (int i = 0; i < 2; ++i) assert_string_equal(look.notes[i].text, "");
     assert_string_equal(look.merge_note.text, "");
     assert_ptr_equal(current_strategy(), bottom); // the merge's scope ended with the merge
@@ -178,7 +178,7 @@ static void expect_reduced(mdist_reduce_op_t op, mdist_value_t *value, const int
     mdist_error_t *error = NULL;
     mdist_value_t *out = NULL;
     mdist_tensor_t tensor;
-    OK(mdist_strategy_reduce(current_strategy(), op, value, axes, axis_count, &out, NULL, &error));
+    OK(mdist_strategy_reduce_axes(current_strategy(), op, value, axes, axis_count, &out, NULL, &error));
     OK(mdist_value_tensor(out, 0, &tensor, &error));
     assert_int_equal(mdist_tensor_elements(&tensor), elements);
     assert_memory_equal(tensor.data, wanted, elements * sizeof *wanted);
@@ -192,7 +192,7 @@ static void the_built_in_default_reduces_as_one_replica(void **state) {
     float data[4] = {1, 2, 3, 4};
     mdist_tensor_t tensor = tensor_of(data, MDIST_FLOAT32, 2);
     tensor.rank = 2, tensor.shape[1] = 2;
-    OK(mdist_value_create(&tensor, &x, &error));
+    OK(mdist_value_per_replica(current_strategy(), &tensor, 1, &x, &error));
     const int32_t both[] = {0, 1};
     expect_reduced(MDIST_MEAN, x, both, 1, 2, (const float[]){2, 3});
     expect_reduced(MDIST_MEAN, x, both, 2, 1, (const float[]){2.5f});

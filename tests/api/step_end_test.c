@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Destroys or aborts a strategy in every state of a run in brackets. Nothing hangs, entered replicas can leave, and the
 // run's memory is freed with the last of them. Also tests fork.
+#include "started.h"
 #include "step_support.h"
 
 #include <sched.h>
@@ -64,7 +65,7 @@ static int32_t wait_in_step(mdist_replica_t *replica, void *user_data) {
 
 static void *stand_in_run(void *argument) {
     Scene *self = argument;
-    self->status = mdist_run(self->strategy, wait_in_step, self, NULL, 0, NULL, 0, NULL, NULL);
+    self->status = mdist_run(self->strategy, wait_in_step, self, NULL, NULL);
     return NULL;
 }
 
@@ -93,7 +94,8 @@ static void set(Scene *self, State state) {
     const mdist_tensor_t tensor = tensor_of(&self->number, MDIST_FLOAT32, 0);
     self->strategy = make_strategy(N, NULL);
     OK(mdist_value_wrap(&tensor, self, count_free, &argument, &error));
-    OK(mdist_run_begin(self->strategy, &argument, 1, 0, NULL, &error));
+    OK(mdist_run_begin(self->strategy,
+                       &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &argument, .argument_count = 1}, &error));
     mdist_value_destroy(argument); // the run keeps the value
     self->run.n = state == BEGUN ? 0 : state == ONE_INSIDE ? 1 : N;
     for (uint32_t i = 0; i < self->run.n; ++i)
@@ -104,10 +106,10 @@ static void set(Scene *self, State state) {
     }
     if (state == IN_BARRIER) start_thread(self, stand_in_barrier, self->run.replicas[1]);
     for (uint32_t i = 0; state == STARTED && i + 1 < N; ++i)
-        OK(mdist_barrier_start(self->run.replicas[i], &self->works[i], NULL, &error));
+        OK(start_barrier(self->run.replicas[i], &self->works[i], NULL, &error));
     if (state >= MERGING) open_merge(self);
     if (state == CLOSING_MERGE) start_thread(self, stand_in_merge_end, self->run.replicas[2]);
-    if (state == NESTED_BEGUN) OK(mdist_run_begin(self->strategy, NULL, 0, 0, NULL, &error));
+    if (state == NESTED_BEGUN) OK(mdist_run_begin(self->strategy, NULL, &error));
     if (state == NESTED_INSIDE) begin_and_enter(&self->inner, self->strategy);
     if (state == NESTED_RUN) {
         start_thread(self, stand_in_run, NULL);
@@ -169,7 +171,7 @@ static void an_abort_is_what_the_run_ends_with(void **state) {
             leave(&self, at, first);
             FAILS(MDIST_ERR_ABORTED, mdist_run_end(self.strategy, NULL, 0, &error));
             assert_int_equal(self.freed, 1);
-            FAILS(MDIST_ERR_ABORTED, mdist_run_begin(self.strategy, NULL, 0, 0, NULL, &error));
+            FAILS(MDIST_ERR_ABORTED, mdist_run_begin(self.strategy, NULL, &error));
             for (uint32_t i = 0; i < N; ++i) mdist_work_destroy(self.works[i]);
             mdist_strategy_destroy(self.strategy);
         }
@@ -185,13 +187,13 @@ static int32_t busy_step(mdist_replica_t *replica, void *user_data) {
     int32_t done = 0;
     const mdist_buffer_t buffer = buffer_of(large, MDIST_FLOAT32, 3000);
     for (int i = 0; i < 20; ++i) {
-        if (mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL) != MDIST_OK) return 1;
+        if (start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL) != MDIST_OK) return 1;
         const mdist_status_t status = mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
         mdist_work_destroy(work);
         if (status != MDIST_OK) return 2;
         if (mdist_merge_begin(replica, NULL, 0, NULL, NULL, NULL) != MDIST_OK) return 3;
         if (mdist_replica_id(replica) == 0 && i % 4 == 0 && self->strategy != NULL)
-            run_own(self->strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, NULL, NULL);
+            run_own(self->strategy, sum_of_ones, NULL, NULL, NULL);
         if (mdist_merge_end(replica, 0, NULL, NULL, 0, NULL) != MDIST_OK) return 4;
     }
     return 0;
@@ -202,7 +204,7 @@ static void *run_busy(void *argument) {
     mdist_error_t *error = NULL;
     self->status = MDIST_OK;
     for (int i = 0; self->status == MDIST_OK; ++i) {
-        self->status = run_own(self->strategy, busy_step, self, NULL, 0, NULL, 0, NULL, &error);
+        self->status = run_own(self->strategy, busy_step, self, NULL, &error);
         mdist_error_free(error);
         error = NULL;
         atomic_fetch_add(&self->in_step, 1);
@@ -235,7 +237,7 @@ static int child_is_refused(Scene *self) {
     void *memory = NULL;
     const mdist_status_t wanted = MDIST_ERR_FAILED_PRECONDITION;
     int wrong = 0;
-    wrong |= mdist_run_begin(self->strategy, NULL, 0, 0, NULL, &error) != wanted;
+    wrong |= mdist_run_begin(self->strategy, NULL, &error) != wanted;
     wrong |= strcmp(mdist_error_reason(error), "forked") != 0;
     wrong |= mdist_run_end(self->strategy, NULL, 0, NULL) != wanted;
     wrong |= mdist_replica_enter(self->strategy, 2, &replica, NULL) != wanted;
@@ -244,7 +246,7 @@ static int child_is_refused(Scene *self) {
     wrong |= mdist_merge_end(self->run.replicas[0], 0, NULL, NULL, 0, NULL) != wanted;
     wrong |= mdist_work_test(self->works[0], &done, NULL) != wanted;
     wrong |= mdist_work_wait(self->works[0], MDIST_FOREVER, &done, NULL) != wanted;
-    wrong |= mdist_barrier_start(self->run.replicas[2], &self->works[2], NULL, NULL) != wanted;
+    wrong |= start_barrier(self->run.replicas[2], &self->works[2], NULL, NULL) != wanted;
     wrong |= mdist_alloc(NULL, 0, 8, &memory, NULL) != wanted;
     mdist_work_destroy(self->works[0]);
     mdist_strategy_destroy(self->strategy);

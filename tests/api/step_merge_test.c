@@ -77,7 +77,7 @@ static void each_replica_receives_its_own_part(void **state) {
     mdist_error_t *error = NULL;
     for (uint32_t n = 1; n <= 6; ++n) {
         Program program = {.strategy = make_strategy(n, n % 2 == 0 ? "caller" : NULL)};
-        const mdist_status_t status = run_own(program.strategy, merge_values, &program, NULL, 0, NULL, 0, NULL, &error);
+        const mdist_status_t status = run_own(program.strategy, merge_values, &program, NULL, &error);
         assert_no_notes(&program);
         if (status != MDIST_OK) fail_msg("%s", mdist_error_message(error));
         mdist_strategy_destroy(program.strategy);
@@ -99,11 +99,9 @@ static mdist_status_t deeper(Program *self, mdist_replica_t *replica, int64_t *x
         return -1;
     if (id == 0) {
         const int own = (self->mode >> self->depth) & 1;
-        mdist_status_t (*const run)(mdist_strategy_t *, mdist_step_fn, void *, mdist_value_t *const *, size_t,
-                                    mdist_value_t **, size_t, const mdist_call_options_t *, mdist_error_t **) =
-            own ? run_own : mdist_run;
-        note(&self->notes[0], MDIST_OK, run(self->strategy, nested, &inner, NULL, 0, &out, 1, NULL, &error), &error,
-             "run");
+        const mdist_run_io_t io = {.struct_size = sizeof io, .results = &out, .result_count = 1};
+        note(&self->notes[0], MDIST_OK, (own ? run_own : mdist_run)(self->strategy, nested, &inner, &io, &error),
+             &error, "run");
         for (int i = 0; i < MOST_ENTERED; ++i)
             if (inner.notes[i].text[0] != '\0') self->notes[i] = inner.notes[i];
         note(&self->notes[0], MDIST_OK,
@@ -144,7 +142,9 @@ static void runs_of_both_kinds_nest_in_merges(void **state) {
             Program program = {.strategy = strategy, .mode = mode};
             mdist_value_t *result = NULL;
             mdist_tensor_t tensor;
-            const mdist_status_t status = run_own(strategy, nested, &program, NULL, 0, &result, 1, NULL, &error);
+            const mdist_status_t status =
+                run_own(strategy, nested, &program,
+                        &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1}, &error);
             assert_no_notes(&program);
             if (status != MDIST_OK) fail_msg("%s", mdist_error_message(error));
             OK(mdist_value_tensor(result, n - 1, &tensor, &error));
@@ -168,8 +168,8 @@ static int32_t forgive(mdist_replica_t *replica, void *user_data) {
     note(&self->notes[id], MDIST_OK, mdist_merge_begin(replica, NULL, 0, NULL, NULL, &error), &error, "begin");
     if (id == 0) {
         note(&self->notes[0], MDIST_ERR_CALLBACK,
-             self->mode ? run_own(self->strategy, fail_inside, NULL, NULL, 0, NULL, 0, NULL, &error)
-                        : mdist_run(self->strategy, fail_inside, NULL, NULL, 0, NULL, 0, NULL, &error),
+             self->mode ? run_own(self->strategy, fail_inside, NULL, NULL, &error)
+                        : mdist_run(self->strategy, fail_inside, NULL, NULL, &error),
              &error, "nested");
     }
     note(&self->notes[id], MDIST_OK, mdist_merge_end(replica, 0, NULL, NULL, 0, &error), &error, "end");
@@ -181,7 +181,7 @@ static void a_nested_run_that_fails_may_be_forgiven(void **state) {
     mdist_error_t *error = NULL;
     Program program = {.strategy = make_strategy(3, NULL)};
     for (program.mode = 0; program.mode < 2; ++program.mode) {
-        OK(run_own(program.strategy, forgive, &program, NULL, 0, NULL, 0, NULL, &error));
+        OK(run_own(program.strategy, forgive, &program, NULL, &error));
         assert_no_notes(&program);
     }
     expect_runs(program.strategy);
@@ -200,8 +200,8 @@ static void *check_inside(void *argument) {
          mdist_strategy_all_reduce(self->strategy, MDIST_SUM, buffers, buffers, 1, NULL, &error), &error,
          "all_reduce in a merge");
     if (rows[2] != 6) snprintf(self->notes[0].text, sizeof self->notes[0].text, "a wrong sum");
-    note(&self->notes[0], MDIST_OK, mdist_run(self->strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, NULL, &error),
-         &error, "run in a merge");
+    note(&self->notes[0], MDIST_OK, mdist_run(self->strategy, sum_of_ones, NULL, NULL, &error), &error,
+         "run in a merge");
     return NULL;
 }
 
@@ -243,7 +243,7 @@ static void in_a_merge_any_thread_is_in_cross_replica_context(void **state) {
         FAILS(MDIST_ERR_WRONG_CONTEXT, mdist_merge_begin(run.replicas[i], NULL, 0, NULL, NULL, &error));
     }
     // An open run keeps the merge open.
-    OK(mdist_run_begin(program.strategy, NULL, 0, 0, NULL, &error));
+    OK(mdist_run_begin(program.strategy, NULL, &error));
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_merge_end(run.replicas[0], 0, NULL, NULL, 0, error_out), "busy");
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_replica_exit(run.replicas[0], 0, error_out), "busy");
     end_with(program.strategy, MDIST_ERR_FAILED_PRECONDITION, "not_entered");
@@ -304,7 +304,7 @@ static void what_goes_wrong_in_closing_a_merge_fails_the_run(void **state) {
         for (int who = 0; who < 3; ++who) {
             if (who != 0 && mode != COUNT && mode != NO_RESULTS) continue;
             Program program = {.strategy = strategy, .mode = mode, .depth = who};
-            const mdist_status_t status = run_own(strategy, merge_wrongly, &program, NULL, 0, NULL, 0, NULL, &error);
+            const mdist_status_t status = run_own(strategy, merge_wrongly, &program, NULL, &error);
             assert_no_notes(&program);
             if (status != wanted[mode])
                 fail_msg("fault %d of replica %d: the run gave %s: %s", mode, who, mdist_status_name(status),
@@ -335,8 +335,7 @@ static int32_t leave_in_merge(mdist_replica_t *replica, void *user_data) {
         return 0;
     }
     if (id == 0 && self->depth != 0) // a nested run does not depend on the other replica, which left
-        note(&self->notes[0], MDIST_OK, run_own(self->strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, NULL, &error),
-             &error, "nested");
+        note(&self->notes[0], MDIST_OK, run_own(self->strategy, sum_of_ones, NULL, NULL, &error), &error, "nested");
     self->statuses[id] = mdist_merge_end(replica, 0, NULL, NULL, 0, NULL);
     return 0;
 }
@@ -359,7 +358,7 @@ static void who_leaves_with_a_merge_open_fails_the_run(void **state) {
             Program program = {.strategy = strategy, .depth = who, .mode = code};
             pthread_t threads[3];
             OwnThread own[3];
-            OK(mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+            OK(mdist_run_begin(strategy, NULL, &error));
             for (uint32_t i = 0; i < 3; ++i) {
                 own[i] = (OwnThread){strategy, i, NULL, &program, MDIST_OK};
                 assert_int_equal(pthread_create(&threads[i], NULL, leave_in_merge_thread, &own[i]), 0);
@@ -403,7 +402,7 @@ static void replicas_that_disagree_about_a_merge_are_told_so(void **state) {
     mdist_strategy_t *strategy = make_strategy(3, NULL);
     for (int mode = 0; mode < 3; ++mode) {
         Program program = {.strategy = strategy, .mode = mode};
-        FAILS(MDIST_ERR_MISMATCH, run_own(strategy, disagree, &program, NULL, 0, NULL, 0, NULL, &error));
+        FAILS(MDIST_ERR_MISMATCH, run_own(strategy, disagree, &program, NULL, &error));
         for (int i = 0; i < 3; ++i) assert_int_equal(program.statuses[i], MDIST_ERR_MISMATCH);
     }
     expect_runs(strategy);
@@ -421,13 +420,10 @@ static int32_t merge_function(mdist_strategy_t *strategy, mdist_value_t *const *
     if (self->mode == 1) return 66;
     if (self->mode == 2) pthread_exit(NULL);
     if (self->mode == 3) {
-        note(&self->notes[0], MDIST_OK, mdist_run(strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, NULL, &error), &error,
-             "run");
+        note(&self->notes[0], MDIST_OK, mdist_run(strategy, sum_of_ones, NULL, NULL, &error), &error, "run");
     }
-    return mdist_strategy_reduce(strategy, sum_or_same(strategy), arguments[0], NULL, 0, results, NULL, NULL) ==
-                   MDIST_OK
-               ? 0
-               : 2;
+    return mdist_strategy_reduce(strategy, sum_or_same(strategy), arguments[0], results, NULL, NULL) == MDIST_OK ? 0
+                                                                                                                 : 2;
 }
 
 static int32_t call_merge(mdist_replica_t *replica, void *user_data) {
@@ -476,7 +472,7 @@ static void entered_replicas_merge_by_functions_too(void **state) {
             Program program = {.strategy = strategy, .mode = mode};
             pthread_t threads[4];
             OwnThread own[4];
-            OK(mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+            OK(mdist_run_begin(strategy, NULL, &error));
             for (uint32_t i = 0; i < n; ++i) {
                 own[i] = (OwnThread){strategy, i, NULL, &program, MDIST_OK};
                 assert_int_equal(pthread_create(&threads[i], NULL, call_merge_thread, &own[i]), 0);
@@ -527,7 +523,7 @@ static void a_merge_function_is_no_step(void **state) {
 static int32_t begin_inside(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                             mdist_value_t **results, size_t result_count, void *user_data) {
     (void)arguments, (void)argument_count, (void)results, (void)result_count, (void)user_data;
-    return mdist_run_begin(strategy, NULL, 0, 0, NULL, NULL) == MDIST_ERR_WRONG_CONTEXT ? 0 : 44;
+    return mdist_run_begin(strategy, NULL, NULL) == MDIST_ERR_WRONG_CONTEXT ? 0 : 44;
 }
 
 static void a_merge_function_opens_no_run(void **state) {

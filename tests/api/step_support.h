@@ -46,13 +46,13 @@ MDIST_TEST_HELPER mdist_status_t enter_all(mdist_strategy_t *strategy, mdist_ste
 
 /// Does what mdist_run does, in brackets.
 MDIST_TEST_HELPER mdist_status_t run_own(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data,
-                                         mdist_value_t *const *arguments, size_t argument_count,
-                                         mdist_value_t **results, size_t result_count,
-                                         const mdist_call_options_t *options, mdist_error_t **error) {
-    const mdist_status_t begun = mdist_run_begin(strategy, arguments, argument_count, result_count, options, error);
-    if (begun != MDIST_OK) return begun;
+                                         const mdist_run_io_t *io, mdist_error_t **error) {
+    mdist_run_io_t begun = io == NULL ? (mdist_run_io_t){.struct_size = sizeof begun} : *io;
+    begun.results = NULL;
+    const mdist_status_t status = mdist_run_begin(strategy, &begun, error);
+    if (status != MDIST_OK) return status;
     enter_all(strategy, step, user_data);
-    return mdist_run_end(strategy, results, result_count, error);
+    return mdist_run_end(strategy, io == NULL ? NULL : io->results, begun.result_count, error);
 }
 
 /// A run in which this thread has entered all replicas.
@@ -66,7 +66,7 @@ MDIST_TEST_HELPER void begin_and_enter(Entered *self, mdist_strategy_t *strategy
     mdist_error_t *error = NULL;
     self->strategy = strategy;
     self->n = mdist_strategy_local_replica_count(strategy);
-    OK(mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+    OK(mdist_run_begin(strategy, NULL, &error));
     for (uint32_t i = 0; i < self->n; ++i) OK(mdist_replica_enter(strategy, i, &self->replicas[i], &error));
 }
 
@@ -99,8 +99,8 @@ MDIST_TEST_HELPER int32_t sum_of_ones(mdist_replica_t *replica, void *user_data)
 /// Checks that both kinds of runs work.
 MDIST_TEST_HELPER void expect_runs(mdist_strategy_t *strategy) {
     mdist_error_t *error = NULL;
-    OK(run_own(strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, NULL, &error));
-    OK(mdist_run(strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, NULL, &error));
+    OK(run_own(strategy, sum_of_ones, NULL, NULL, &error));
+    OK(mdist_run(strategy, sum_of_ones, NULL, NULL, &error));
 }
 
 #define REASON(wanted, call, words)                                                                                    \

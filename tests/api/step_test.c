@@ -30,9 +30,12 @@ static void a_run_in_brackets_gives_what_mdist_run_gives(void **state) {
         for (int again = 0; again < 3; ++again) {
             mdist_value_t *results[2] = {NULL, NULL};
             mdist_tensor_t tensor;
-            OK(run_own(strategy, sum_arguments, NULL, &argument, 1, results, 2, NULL, &error));
+            OK(run_own(strategy, sum_arguments, NULL,
+                       &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &argument, .argument_count = 1,
+                                         .results = results, .result_count = 2},
+                       &error));
             assert_null(results[1]); // no replica set it
-            assert_int_equal(mdist_value_kind(results[0]), n == 1 ? MDIST_VALUE_PLAIN : MDIST_VALUE_PER_REPLICA);
+            assert_int_equal(mdist_value_kind(results[0]), MDIST_VALUE_PER_REPLICA);
             for (uint32_t i = 0; i < n; ++i) {
                 OK(mdist_value_tensor(results[0], i, &tensor, &error));
                 assert_true(*(float *)tensor.data == (float)(3 * n + n * (n - 1) / 2 + i));
@@ -71,10 +74,9 @@ static void brackets_in_the_wrong_order_are_refused_and_change_nothing(void **st
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_run_end(strategy, NULL, 0, error_out), "no_run");
     REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_replica_enter(strategy, 0, &again, error_out), "no_run");
-    OK(mdist_run_begin(strategy, NULL, 0, 1, NULL, &error));
-    REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_run_begin(strategy, NULL, 0, 0, NULL, error_out), "busy");
-    REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_run(strategy, sum_of_ones, NULL, NULL, 0, NULL, 0, NULL, error_out),
-           "busy");
+    OK(mdist_run_begin(strategy, &(mdist_run_io_t){sizeof(mdist_run_io_t), .result_count = 1}, &error));
+    REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_run_begin(strategy, NULL, error_out), "busy");
+    REASON(MDIST_ERR_FAILED_PRECONDITION, mdist_run(strategy, sum_of_ones, NULL, NULL, error_out), "busy");
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_enter(strategy, 2, &again, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_replica_enter(strategy, 0, NULL, &error));
     OK(mdist_replica_enter(strategy, 1, &replicas[1], &error));
@@ -100,15 +102,25 @@ static void a_run_that_could_not_begin_leaves_the_strategy_free(void **state) {
     float number = 0;
     mdist_strategy_t *strategy = make_strategy(2, NULL), *other = make_strategy(3, NULL);
     const mdist_tensor_t tensor = tensor_of(&number, MDIST_FLOAT32, 0), three[3] = {tensor, tensor, tensor};
-    const mdist_call_options_t flags = {.struct_size = sizeof flags, .flags = 1};
     mdist_value_t *foreign = NULL;
     OK(mdist_value_per_replica(other, three, 3, &foreign, &error));
-    assert_true(mdist_run_begin(strategy, &foreign, 1, 0, NULL, NULL) < 0); // three tensors for two replicas
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_run_begin(strategy, NULL, 1, 0, NULL, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_run_begin(strategy, NULL, 0, 0, &flags, &error));
-    FAILS(MDIST_ERR_OUT_OF_MEMORY, mdist_run_begin(strategy, NULL, 0, SIZE_MAX / 2, NULL, &error));
+    assert_true(mdist_run_begin(strategy,
+                                &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &foreign, .argument_count = 1},
+                                NULL) < 0); // three tensors for two replicas
+    FAILS(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_run_begin(strategy, &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = NULL, .argument_count = 1},
+                          &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_run_begin(strategy, &(mdist_run_io_t){sizeof(mdist_run_io_t), .flags = 1}, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, // mdist_run_end gives results
+          mdist_run_begin(strategy, &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &foreign, .result_count = 1},
+                          &error));
+    FAILS(MDIST_ERR_OUT_OF_MEMORY,
+          mdist_run_begin(strategy, &(mdist_run_io_t){sizeof(mdist_run_io_t), .result_count = SIZE_MAX / 2}, &error));
     mdist_value_destroy(foreign);
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_run_begin(strategy, &foreign, 1, 0, NULL, &error));
+    FAILS(MDIST_ERR_BAD_HANDLE,
+          mdist_run_begin(
+              strategy, &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &foreign, .argument_count = 1}, &error));
     expect_runs(strategy);
     mdist_strategy_destroy(strategy);
     mdist_strategy_destroy(other);
@@ -120,7 +132,7 @@ static void a_replica_that_never_entered_fails_the_run(void **state) {
     mdist_strategy_t *strategy = make_strategy(3, NULL);
     for (uint32_t who = 0; who < 3; ++who) {
         mdist_replica_t *replica = NULL;
-        OK(mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+        OK(mdist_run_begin(strategy, NULL, &error));
         OK(mdist_replica_enter(strategy, who, &replica, &error));
         OK(mdist_replica_exit(replica, 0, &error));
         const mdist_status_t status = mdist_run_end(strategy, NULL, 0, &error);
@@ -129,7 +141,7 @@ static void a_replica_that_never_entered_fails_the_run(void **state) {
         assert_int_equal(mdist_error_replica(error), who == 0 ? 1 : 0);
         mdist_error_free(error);
         // The failed call has closed the run. A replica's own failure is reported before a replica that never entered.
-        OK(mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+        OK(mdist_run_begin(strategy, NULL, &error));
         OK(mdist_replica_enter(strategy, who, &replica, &error));
         OK(mdist_replica_exit(replica, 55, &error));
         FAILS(MDIST_ERR_CALLBACK, mdist_run_end(strategy, NULL, 0, &error));
@@ -168,7 +180,7 @@ static void a_code_fails_the_run_and_releases_the_others(void **state) {
         for (int32_t who = 0; who < (int32_t)n; ++who) {
             for (int mode = 0; mode < MODES; ++mode) {
                 Failing self = {.who = who, .mode = mode};
-                const mdist_status_t status = run_own(strategy, one_fails, &self, NULL, 0, NULL, 0, NULL, &error);
+                const mdist_status_t status = run_own(strategy, one_fails, &self, NULL, &error);
                 assert_int_equal(status, MDIST_ERR_CALLBACK);
                 assert_int_equal(mdist_error_native(error), 70 + who);
                 assert_int_equal(mdist_error_replica(error), who);
@@ -196,7 +208,7 @@ static void who_leaves_early_is_missed(void **state) {
     mdist_strategy_t *strategy = make_strategy(3, NULL);
     for (int32_t who = 0; who < 3; ++who) {
         Failing self = {.who = who};
-        const mdist_status_t status = run_own(strategy, one_leaves_early, &self, NULL, 0, NULL, 0, NULL, &error);
+        const mdist_status_t status = run_own(strategy, one_leaves_early, &self, NULL, &error);
         assert_int_equal(status, MDIST_ERR_MISMATCH);
         assert_string_equal(mdist_error_reason(error), "step_returned");
         assert_int_equal(mdist_error_replica(error), who);
@@ -238,15 +250,15 @@ static void the_runs_timeout_is_for_this_run_alone(void **state) {
     mdist_replica_t *replica = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     const mdist_call_options_t soon = {.struct_size = sizeof soon, .timeout_ns = 20000000};
-    OK(run_own(strategy, sum_of_ones, NULL, NULL, 0, NULL, 0,
-               &(mdist_call_options_t){.struct_size = sizeof soon, .timeout_ns = 1ull << 62}, &error));
-    OK(mdist_run_begin(strategy, NULL, 0, 0, &soon, &error));
+    OK(run_own(strategy, sum_of_ones, NULL, &(mdist_run_io_t){sizeof(mdist_run_io_t), .timeout_ns = 1ull << 62},
+               &error));
+    OK(mdist_run_begin(strategy, &(mdist_run_io_t){sizeof(mdist_run_io_t), .timeout_ns = soon.timeout_ns}, &error));
     OK(mdist_replica_enter(strategy, 0, &replica, &error));
     FAILS(MDIST_ERR_TIMEOUT, mdist_barrier(replica, NULL, &error)); // the default is 5 minutes
     OK(mdist_replica_exit(replica, 0, &error));
     FAILS(MDIST_ERR_TIMEOUT, mdist_run_end(strategy, NULL, 0, &error));
-    FAILS(MDIST_ERR_ABORTED, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error)); // every later run fails
-    FAILS(MDIST_ERR_ABORTED, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error)); // and is not `busy`
+    FAILS(MDIST_ERR_ABORTED, mdist_run_begin(strategy, NULL, &error)); // every later run fails
+    FAILS(MDIST_ERR_ABORTED, mdist_run_begin(strategy, NULL, &error)); // and is not `busy`
     mdist_strategy_destroy(strategy);
 }
 
@@ -276,7 +288,7 @@ static void a_step_moves_from_thread_to_thread(void **state) {
     mdist_value_t *result = NULL;
     mdist_tensor_t tensor;
     Visit visits[2];
-    OK(mdist_run_begin(strategy, NULL, 0, 1, NULL, &error));
+    OK(mdist_run_begin(strategy, &(mdist_run_io_t){sizeof(mdist_run_io_t), .result_count = 1}, &error));
     for (uint32_t i = 0; i < 2; ++i) {
         memset(&visits[i], 0, sizeof visits[i]);
         OK(mdist_replica_enter(strategy, i, &visits[i].replica, &error));
@@ -355,7 +367,7 @@ static void begin_and_end_may_come_from_different_threads(void **state) {
         mdist_replica_t *replica = NULL;
         pthread_t threads[3];
         int ended = 0, refused = 0;
-        OK(mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+        OK(mdist_run_begin(strategy, NULL, &error));
         OK(mdist_replica_enter(strategy, 0, &replica, &error));
         OK(mdist_replica_exit(replica, 0, &error));
         for (int i = 0; i < 3; ++i) assert_int_equal(pthread_create(&threads[i], NULL, end_run, strategy), 0);
@@ -383,7 +395,7 @@ static void *rush(void *argument) {
     Rush *self = argument;
     for (int i = 0; i < 200; ++i) {
         mdist_replica_t *replica = NULL;
-        if (mdist_run_begin(self->strategy, NULL, 0, 0, NULL, NULL) == MDIST_OK) atomic_fetch_add(&self->begun, 1);
+        if (mdist_run_begin(self->strategy, NULL, NULL) == MDIST_OK) atomic_fetch_add(&self->begun, 1);
         if (mdist_replica_enter(self->strategy, (uint32_t)i % 2, &replica, NULL) == MDIST_OK) {
             atomic_fetch_add(&self->entered, 1);
             if (mdist_replica_exit(replica, 0, NULL) != MDIST_OK) return NULL;

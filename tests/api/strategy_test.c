@@ -162,7 +162,7 @@ static void a_thousand_strategies_leave_nothing_behind(void **state) {
     for (int i = 0; i < 1000; ++i) {
         mdist_strategy_t *strategy = make_strategy(1 + i % 3, i % 2 ? "caller" : "threads");
         assert_ptr_not_equal(strategy, last);
-        if (i % 5 == 0) OK(mdist_run(strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, &error));
+        if (i % 5 == 0) OK(mdist_run(strategy, do_nothing, NULL, NULL, &error));
         mdist_strategy_destroy(strategy);
         last = strategy;
     }
@@ -174,7 +174,7 @@ static void many_strategies_live_side_by_side(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategies[20];
     for (int i = 0; i < 20; ++i) strategies[i] = make_strategy(2, NULL);
-    for (int i = 0; i < 20; ++i) OK(mdist_run(strategies[i], do_nothing, NULL, NULL, 0, NULL, 0, NULL, &error));
+    for (int i = 0; i < 20; ++i) OK(mdist_run(strategies[i], do_nothing, NULL, NULL, &error));
     for (int i = 19; i >= 0; --i) mdist_strategy_destroy(strategies[i]);
 }
 
@@ -196,7 +196,8 @@ static void a_strategy_may_go_before_its_variables_and_values(void **state) {
         mdist_variable_t *variable = NULL;
         mdist_value_t *result = NULL;
         OK(mdist_variable_create(strategy, "v", &initial, &variable, NULL, &error));
-        OK(mdist_run(strategy, give_one, NULL, NULL, 0, &result, 1, NULL, &error));
+        OK(mdist_run(strategy, give_one, NULL,
+                     &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1}, &error));
         const int turns[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
         int gone[3] = {0, 0, 0};
         for (int i = 0; i < 3; ++i) {
@@ -226,7 +227,7 @@ static void a_destroyed_strategy_is_a_bad_handle(void **state) {
     mdist_strategy_destroy(strategy);
     mdist_strategy_abort(strategy);
     assert_int_equal(mdist_strategy_replica_count(strategy), 0);
-    assert_int_equal(mdist_run(strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_BAD_HANDLE);
+    assert_int_equal(mdist_run(strategy, do_nothing, NULL, NULL, &error), MDIST_ERR_BAD_HANDLE);
     WORDS(error, "a strategy that was destroyed");
     mdist_error_free(error);
     error = NULL;
@@ -267,7 +268,7 @@ static int32_t wait_in_step(mdist_replica_t *replica, void *user_data) {
 static void *run_on_thread(void *argument) {
     Runner *self = argument;
     mdist_error_t *error = NULL;
-    self->status = mdist_run(self->strategy, wait_in_step, self, NULL, 0, NULL, 0, NULL, &error);
+    self->status = mdist_run(self->strategy, wait_in_step, self, NULL, &error);
     snprintf(self->message, sizeof self->message, "%s", mdist_error_message(error));
     mdist_error_free(error);
     return NULL;
@@ -296,8 +297,7 @@ static void a_second_thread_is_refused_while_one_runs(void **state) {
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, run_on_thread, &runner), 0);
     while (atomic_load(&runner.inside) < 2) sched_yield();
-    assert_int_equal(mdist_run(runner.strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, &error),
-                     MDIST_ERR_FAILED_PRECONDITION);
+    assert_int_equal(mdist_run(runner.strategy, do_nothing, NULL, NULL, &error), MDIST_ERR_FAILED_PRECONDITION);
     assert_string_equal(mdist_error_reason(error), "busy");
     mdist_error_free(error);
     float x = 1;
@@ -309,7 +309,7 @@ static void a_second_thread_is_refused_while_one_runs(void **state) {
     atomic_store(&runner.go_on, 1);
     pthread_join(thread, NULL);
     assert_int_equal(runner.status, MDIST_OK);
-    OK(mdist_run(runner.strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(runner.strategy, do_nothing, NULL, NULL, &error));
     mdist_strategy_destroy(runner.strategy);
 }
 
@@ -324,7 +324,7 @@ static void aborting_lets_waiting_replicas_go_for_good(void **state) {
     atomic_store(&runner.go_on, 1);
     pthread_join(thread, NULL);
     assert_int_equal(runner.status, MDIST_ERR_ABORTED);
-    assert_int_equal(mdist_run(runner.strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_ABORTED);
+    assert_int_equal(mdist_run(runner.strategy, do_nothing, NULL, NULL, &error), MDIST_ERR_ABORTED);
     WORDS(error, "mdist_strategy_abort");
     mdist_error_free(error);
     mdist_strategy_destroy(runner.strategy);
@@ -364,13 +364,13 @@ static int32_t merge_for_ever(mdist_replica_t *replica, void *user_data) {
 
 static void *race_reduce(void *argument) {
     Racer *self = argument;
-    self->status = mdist_run(self->strategy, reduce_for_ever, self, NULL, 0, NULL, 0, NULL, NULL);
+    self->status = mdist_run(self->strategy, reduce_for_ever, self, NULL, NULL);
     return NULL;
 }
 
 static void *race_merge(void *argument) {
     Racer *self = argument;
-    self->status = mdist_run(self->strategy, merge_for_ever, self, NULL, 0, NULL, 0, NULL, NULL);
+    self->status = mdist_run(self->strategy, merge_for_ever, self, NULL, NULL);
     return NULL;
 }
 

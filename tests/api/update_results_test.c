@@ -52,7 +52,7 @@ static mdist_value_t *numbers(mdist_strategy_t *strategy) {
 }
 
 static void expect_results(mdist_value_t **results, uint32_t replicas, float base) {
-    const mdist_value_kind_t kind = replicas == 1 ? MDIST_VALUE_PLAIN : MDIST_VALUE_PER_REPLICA;
+    const mdist_value_kind_t kind = MDIST_VALUE_PER_REPLICA;
     assert_int_equal(mdist_value_kind(results[0]), kind);
     assert_int_equal(mdist_value_count(results[0]), replicas);
     assert_null(results[1]);
@@ -72,7 +72,10 @@ static void what_each_copy_makes_comes_out_regrouped(void **state) {
         mdist_variable_t *variable = variable_of_ten(strategy);
         mdist_value_t *each = numbers(strategy), *results[3];
         Making making = all_make;
-        OK(mdist_update(variable, make_results, &making, &each, 1, results, 3, &error));
+        OK(mdist_update(variable, make_results, &making,
+                        &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &each, .argument_count = 1,
+                                          .results = results, .result_count = 3},
+                        &error));
         assert_int_equal(making.calls, replicas);
         assert_int_equal(making.copy_missing, 0);
         expect_results(results, replicas, 10);
@@ -89,11 +92,14 @@ static void what_belongs_to_no_variable_is_updated_once_per_device(void **state)
         mdist_strategy_t *strategy = make_strategy(replicas, NULL);
         mdist_value_t *each = numbers(strategy), *results[3];
         Making making = all_make;
-        OK(mdist_update_non_slot(strategy, make_results, &making, &each, 1, results, 3, &error));
+        OK(mdist_update_devices(strategy, make_results, &making,
+                                &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &each, .argument_count = 1,
+                                                  .results = results, .result_count = 3},
+                                &error));
         assert_int_equal(making.calls, replicas);
         assert_int_equal(making.copy_missing, replicas);
         expect_results(results, replicas, 0);
-        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_update_non_slot(strategy, NULL, NULL, NULL, 0, NULL, 0, &error));
+        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_update_devices(strategy, NULL, NULL, NULL, &error));
         mdist_value_destroy(each);
         mdist_strategy_destroy(strategy);
     }
@@ -102,7 +108,9 @@ static void what_belongs_to_no_variable_is_updated_once_per_device(void **state)
 static void expect_refused(mdist_variable_t *variable, Making *making, mdist_status_t wanted, const char *words) {
     mdist_error_t *error = NULL;
     mdist_value_t *results[3] = {NULL, NULL, NULL};
-    const mdist_status_t status = mdist_update(variable, make_results, making, NULL, 0, results, 3, &error);
+    const mdist_status_t status =
+        mdist_update(variable, make_results, making,
+                     &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = results, .result_count = 3}, &error);
     WORDS(error, words);
     WORDS(error, "result 0");
     assert_int_equal(status, wanted);
@@ -125,7 +133,9 @@ static void results_that_do_not_go_together_are_refused(void **state) {
     parts.odd = 1;
     parts.instead = numbers(strategy);
     expect_refused(variable, &parts, MDIST_ERR_CALLBACK, "plain values");
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_update(variable, make_results, &some, NULL, 0, NULL, 1, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_update(variable, make_results, &some, &(mdist_run_io_t){sizeof(mdist_run_io_t), .result_count = 1},
+                       &error));
     mdist_variable_destroy(variable);
     mdist_strategy_destroy(strategy);
 }
@@ -164,7 +174,10 @@ static void structures_go_in_leaf_by_leaf_and_come_out_regrouped(void **state) {
         mdist_value_t *leaves[] = {number(2), mirrored(strategy, tensor_of(&one, MDIST_FLOAT32, 0)),
                                    per_replica(strategy, tensors)};
         mdist_value_t *arguments[] = {structure(paths, leaves, 3), number(3)}, *result = NULL;
-        OK(mdist_update(variable, look_at_leaves, NULL, arguments, 2, &result, 1, &error));
+        OK(mdist_update(variable, look_at_leaves, NULL,
+                        &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = arguments, .argument_count = 2,
+                                          .results = &result, .result_count = 1},
+                        &error));
         const char *const made[] = {"parts.0", "sum"};
         expect_paths(result, made, 2);
         for (uint32_t local = 0; local < replicas; ++local) {
@@ -172,7 +185,10 @@ static void structures_go_in_leaf_by_leaf_and_come_out_regrouped(void **state) {
             assert_true(scalar_at(result, "parts.0", local) == (float)local);
         }
         mdist_value_destroy(result);
-        OK(mdist_update_non_slot(strategy, look_at_leaves, NULL, arguments, 2, &result, 1, &error));
+        OK(mdist_update_devices(strategy, look_at_leaves, NULL,
+                                &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = arguments, .argument_count = 2,
+                                                  .results = &result, .result_count = 1},
+                                &error));
         expect_paths(result, made, 2);
         mdist_value_t *const values[] = {result, arguments[0], arguments[1]};
         for (int i = 0; i < 3; ++i) mdist_value_destroy(values[i]);
@@ -199,8 +215,10 @@ static void copies_that_make_different_paths_are_refused(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     mdist_value_t *result = NULL;
-    assert_int_equal(mdist_update_non_slot(strategy, make_other_paths, NULL, NULL, 0, &result, 1, &error),
-                     MDIST_ERR_MISMATCH);
+    assert_int_equal(
+        mdist_update_devices(strategy, make_other_paths, NULL,
+                             &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1}, &error),
+        MDIST_ERR_MISMATCH);
     WORDS(error, "\"a\" on replica 0 and not on replica 1");
     assert_string_equal(mdist_error_reason(error), "different_paths");
     assert_null(result);
@@ -220,7 +238,7 @@ static int32_t count_step(uint32_t local, const mdist_tensor_t *copy, const mdis
 static int32_t merge_and_count(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                                mdist_value_t **results, size_t result_count, void *user_data) {
     (void)arguments, (void)argument_count, (void)results, (void)result_count;
-    return mdist_update_non_slot(strategy, count_step, user_data, NULL, 0, NULL, 0, NULL) != MDIST_OK;
+    return mdist_update_devices(strategy, count_step, user_data, NULL, NULL) != MDIST_OK;
 }
 
 static int32_t step(mdist_replica_t *replica, void *user_data) {
@@ -232,7 +250,7 @@ static void a_step_updates_it_through_a_merge(void **state) {
     mdist_error_t *error = NULL;
     float powers[MOST] = {1, 1, 1};
     mdist_strategy_t *strategy = make_strategy(MOST, NULL);
-    for (int i = 0; i < 2; ++i) OK(mdist_run(strategy, step, powers, NULL, 0, NULL, 0, NULL, &error));
+    for (int i = 0; i < 2; ++i) OK(mdist_run(strategy, step, powers, NULL, &error));
     for (int i = 0; i < MOST; ++i) assert_true(powers[i] == 0.25f);
     mdist_strategy_destroy(strategy);
 }

@@ -159,7 +159,7 @@ static void a_step_is_no_place_for_it(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
-    OK(mdist_run(strategy, in_step, strategy, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, in_step, strategy, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 

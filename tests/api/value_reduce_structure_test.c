@@ -15,7 +15,8 @@ static void tuples_of_a_run_are_summed_up(void **state) {
     for (uint32_t n = 1; n <= 3; ++n) {
         mdist_strategy_t *strategy = make_strategy(n, NULL);
         mdist_value_t *results[2], *sum = NULL, *mean = NULL;
-        OK(mdist_run(strategy, set_pair, NULL, NULL, 0, results, 2, NULL, &error));
+        OK(mdist_run(strategy, set_pair, NULL,
+                     &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = results, .result_count = 2}, &error));
         sum = reduced(strategy, MDIST_SUM, results[0], NULL, 0);
         assert_int_equal(mdist_value_leaf_count(sum), 2);
         assert_true(scalar_at(sum, "0", 0) == 4 * (float)n && scalar_at(sum, "1", 0) == 2 * (float)n);
@@ -88,8 +89,7 @@ static void expect_refused(mdist_strategy_t *strategy, mdist_status_t status, in
     mdist_error_t *error = NULL;
     mdist_value_t *const untouched = (mdist_value_t *)&status;
     mdist_value_t *out = untouched;
-    assert_int_equal(mdist_strategy_reduce(strategy, (mdist_reduce_op_t)op, value, NULL, 0, &out, NULL, &error),
-                     status);
+    assert_int_equal(mdist_strategy_reduce(strategy, (mdist_reduce_op_t)op, value, &out, NULL, &error), status);
     WORDS(error, words);
     mdist_error_free(error);
     assert_int_equal(mdist_strategy_reduce_to(strategy, (mdist_reduce_op_t)op, &value, NULL, 1, &out, NULL, &error),

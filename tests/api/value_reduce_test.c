@@ -9,7 +9,7 @@ static void expect_refused(mdist_strategy_t *strategy, mdist_status_t status, in
     mdist_value_t *const untouched = (mdist_value_t *)&status;
     mdist_value_t *out = untouched;
     const mdist_status_t got =
-        mdist_strategy_reduce(strategy, (mdist_reduce_op_t)op, value, axes, axis_count, &out, NULL, &error);
+        mdist_strategy_reduce_axes(strategy, (mdist_reduce_op_t)op, value, axes, axis_count, &out, NULL, &error);
     WORDS(error, words);
     assert_int_equal(got, status);
     assert_ptr_equal(out, untouched);
@@ -78,7 +78,8 @@ static void worked_examples_over_axes_come_out(void **state) {
 
     // One replica with [[1, 2], [3, 4]].
     float matrix[] = {1, 2, 3, 4}, x23[] = {2, 3}, x2_5f = 2.5f, x46[] = {4, 6}, x10f = 10;
-    value = plain(shaped(matrix, MDIST_FLOAT32, 2, 2, NO));
+    const mdist_tensor_t only = shaped(matrix, MDIST_FLOAT32, 2, 2, NO);
+    value = per_replica(one, &only);
     expect_plain(reduced(one, MDIST_MEAN, value, &axis0, 1), tensor_of(x23, MDIST_FLOAT32, 2));
     expect_plain(reduced(one, MDIST_MEAN, value, both, 2), tensor_of(&x2_5f, MDIST_FLOAT32, 0));
     expect_plain(reduced(one, MDIST_MEAN, value, NULL, 0), shaped(matrix, MDIST_FLOAT32, 2, 2, NO));
@@ -172,8 +173,8 @@ static void check_element(const Sums *s, int op, int32_t dtype, const unsigned c
         return;
     }
     if (is_integer(dtype)) {
-        const uint64_t results[] = {0, s->whole, 0, s->whole_least, s->whole_most, s->whole_product,
-                                    s->all, s->any, s->odd};
+        const uint64_t results[] = {0,      s->whole, 0,     s->whole_least, s->whole_most, s->whole_product,
+                                    s->all, s->any,   s->odd};
         memcpy(wanted, &results[op], sizeof wanted);
     } else {
         const double results[] = {0,        (double)s->real, (double)(s->real / (long double)s->count),
@@ -324,7 +325,8 @@ static void what_empty_tensors_leave_behind_may_be_too_large(void **state) {
     tensors[0] = tensors[1] = shaped(NULL, MDIST_INT8, 0, (uint64_t)1 << 62, NO);
     mdist_value_t *value = per_replica(strategy, tensors);
     mdist_value_t *out = NULL;
-    const mdist_status_t status = mdist_strategy_reduce(strategy, MDIST_MEAN, value, &axis0, 1, &out, NULL, &error);
+    const mdist_status_t status =
+        mdist_strategy_reduce_axes(strategy, MDIST_MEAN, value, &axis0, 1, &out, NULL, &error);
     assert_int_equal(status, MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, "larger than memory");
     mdist_error_free(error);
@@ -335,25 +337,27 @@ static void what_empty_tensors_leave_behind_may_be_too_large(void **state) {
 static void one_content_for_all_reduces_to_itself_or_is_refused(void **state) {
     (void)state;
     const int32_t axis0 = 0;
-    mdist_strategy_t *two = make_strategy(2, NULL), *one = make_strategy(1, NULL);
-    float five = 5, pair[2] = {1, 2}, zeros[2] = {0, -0.0f}, x1_5 = 1.5f, x3 = 3, x6 = 6, x4 = 4;
+    mdist_strategy_t *two = make_strategy(2, NULL), *one = make_strategy(1, NULL), *const all[] = {one, two};
+    float five = 5, pair[2] = {1, 2}, zeros[2] = {0, -0.0f}, x1_5 = 1.5f, x6 = 6, x4 = 4;
     const mdist_tensor_t scalar = tensor_of(&five, MDIST_FLOAT32, 0);
     mdist_value_t *value = plain(scalar);
     const int itself[] = {MDIST_MEAN, MDIST_MIN, MDIST_MAX};
     for (int i = 0; i < 3; ++i) expect_plain(reduced(two, itself[i], value, NULL, 0), scalar);
-    for (int op = 1; op <= MDIST_PROD; ++op) expect_plain(reduced(one, op, value, NULL, 0), scalar);
-    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, NULL, 0, "this one is plain");
-    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_PROD, value, NULL, 0, "this one is plain");
+    for (int i = 0; i < 3; ++i) expect_plain(reduced(one, itself[i], value, NULL, 0), scalar);
+    for (mdist_strategy_t *const *each = all; each < all + 2; ++each) { // however many replicas there are
+        expect_refused(*each, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, NULL, 0, "this one is plain");
+        expect_refused(*each, MDIST_ERR_INVALID_ARGUMENT, MDIST_PROD, value, NULL, 0, "this one is plain");
+    }
     mdist_value_destroy(value);
 
-    value = plain(tensor_of(zeros, MDIST_FLOAT32, 2));
-    expect_plain(reduced(two, MDIST_SUM, value, NULL, 0), tensor_of(zeros, MDIST_FLOAT32, 2));
-    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_PROD, value, NULL, 0, "PROD");
+    value = plain(tensor_of(zeros, MDIST_FLOAT32, 2)); // and whatever the elements are
+    expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, NULL, 0, "SUM");
+    expect_refused(one, MDIST_ERR_INVALID_ARGUMENT, MDIST_PROD, value, NULL, 0, "PROD");
     mdist_value_destroy(value);
 
     value = plain(tensor_of(pair, MDIST_FLOAT32, 2));
     expect_plain(reduced(two, MDIST_MEAN, value, &axis0, 1), tensor_of(&x1_5, MDIST_FLOAT32, 0));
-    expect_plain(reduced(one, MDIST_SUM, value, &axis0, 1), tensor_of(&x3, MDIST_FLOAT32, 0));
+    expect_refused(one, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, &axis0, 1, "this one is plain");
     expect_refused(two, MDIST_ERR_INVALID_ARGUMENT, MDIST_SUM, value, &axis0, 1, "this one is plain");
     mdist_value_destroy(value);
 

@@ -74,6 +74,6 @@ MDIST_TEST_HELPER mdist_value_t *reduced(mdist_strategy_t *strategy, int op, con
                                          const int32_t *axes, size_t axis_count) {
     mdist_error_t *error = NULL;
     mdist_value_t *out = NULL;
-    OK(mdist_strategy_reduce(strategy, (mdist_reduce_op_t)op, value, axes, axis_count, &out, NULL, &error));
+    OK(mdist_strategy_reduce_axes(strategy, (mdist_reduce_op_t)op, value, axes, axis_count, &out, NULL, &error));
     return out;
 }

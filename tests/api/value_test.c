@@ -172,7 +172,8 @@ static void a_run_keeps_its_arguments(void **state) {
     const mdist_tensor_t tensor = tensor_of(data, MDIST_FLOAT32, 2);
     Argument argument = {.freed = &freed};
     OK(mdist_value_wrap(&tensor, &freed, count_free, &argument.value, &error));
-    OK(mdist_run(strategy, destroy_argument, &argument, &argument.value, 1, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, destroy_argument, &argument,
+                 &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &argument.value, .argument_count = 1}, &error));
     assert_int_equal(argument.early + argument.wrong, 0);
     assert_int_equal(freed, 1);
     mdist_strategy_destroy(strategy);

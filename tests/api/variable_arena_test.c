@@ -223,7 +223,7 @@ static void creation_in_a_step_takes_replica_zeros_values(void **state) {
     Creation c;
     for (int turn = 0; turn < 20; ++turn) {
         fill_creation(&c, data);
-        OK(mdist_run(strategy, creating_step, &c, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, creating_step, &c, NULL, &error));
         for (uint32_t r = 0; r < REPLICAS; ++r) {
             mdist_tensor_t copy;
             assert_int_equal(c.status[r], MDIST_OK);
@@ -254,7 +254,7 @@ static void replicas_that_create_different_variables_are_all_told(void **state) 
             if (kind == 3) c.initials[odd].dtype = MDIST_INT32;
             if (kind == 4) c.options[odd].synchronization = MDIST_SYNC_ON_READ;
             if (kind == 5) c.options[odd].aggregation = MDIST_AGGREGATION_SUM;
-            FAILS(MDIST_ERR_MISMATCH, mdist_run(strategy, creating_step, &c, NULL, 0, NULL, 0, NULL, &error));
+            FAILS(MDIST_ERR_MISMATCH, mdist_run(strategy, creating_step, &c, NULL, &error));
             for (int r = 0; r < REPLICAS; ++r) {
                 assert_int_equal(c.status[r], MDIST_ERR_MISMATCH);
                 assert_string_equal(c.messages[r], c.messages[0]);
@@ -266,11 +266,11 @@ static void replicas_that_create_different_variables_are_all_told(void **state) 
     Creation c;
     fill_creation(&c, data);
     c.options[1].synchronization = MDIST_SYNC_ON_WRITE;
-    OK(mdist_run(strategy, creating_step, &c, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, creating_step, &c, NULL, &error));
     // A second variable with the same name fails on all replicas in the same way.
     Creation again;
     fill_creation(&again, data);
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_run(strategy, creating_step, &again, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_run(strategy, creating_step, &again, NULL, &error));
     for (int r = 0; r < REPLICAS; ++r) {
         assert_int_equal(again.status[r], MDIST_ERR_INVALID_ARGUMENT);
         assert_non_null(strstr(again.messages[r], "\"made\""));
@@ -298,9 +298,9 @@ static void replicas_that_write_differently_change_nothing(void **state) {
     for (int aggregation = MDIST_AGGREGATION_SUM; aggregation <= MDIST_AGGREGATION_ONLY_FIRST_REPLICA; ++aggregation) {
         mdist_variable_t *two[2] = {scalar_variable(strategy, "a", 1, 0, aggregation),
                                     scalar_variable(strategy, "b", 2, 0, aggregation)};
-        FAILS(MDIST_ERR_MISMATCH, mdist_run(strategy, disagreeing_step, two, NULL, 0, NULL, 0, NULL, &error));
+        FAILS(MDIST_ERR_MISMATCH, mdist_run(strategy, disagreeing_step, two, NULL, &error));
         mdist_variable_t *one[2] = {two[0], NULL};
-        FAILS(MDIST_ERR_MISMATCH, mdist_run(strategy, disagreeing_step, one, NULL, 0, NULL, 0, NULL, &error));
+        FAILS(MDIST_ERR_MISMATCH, mdist_run(strategy, disagreeing_step, one, NULL, &error));
         expect_copies(two[0], 1, 1);
         expect_copies(two[1], 2, 2);
         mdist_variable_destroy(two[0]);
@@ -318,7 +318,7 @@ static void a_strategy_that_was_aborted_still_reads_and_writes_its_own_memory(vo
     mdist_strategy_abort(strategy);
     const float written[2] = {1, 2};
     Writing writing = {v, MDIST_ASSIGN_SET, written};
-    FAILS(MDIST_ERR_ABORTED, mdist_run(strategy, writing_step, &writing, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_ABORTED, mdist_run(strategy, writing_step, &writing, NULL, &error));
     expect_copies(v, 1, 1);
     expect_read(v, 1);
     assign_outside(v, MDIST_ASSIGN_SET, 8);
@@ -356,7 +356,7 @@ static int32_t misplaced_step(mdist_replica_t *replica, void *user_data) {
     want_words(m, mdist_variable_assign(m->variable, MDIST_ASSIGN_SET, m->value, &error), &error,
                "mdist_replica_assign");
     want_words(m, mdist_variable_read(m->variable, &out, NULL, &error), &error, "mdist_variable_tensor");
-    want_words(m, mdist_strategy_reduce(m->strategy, MDIST_MEAN, m->value, NULL, 0, &out, NULL, &error), &error,
+    want_words(m, mdist_strategy_reduce(m->strategy, MDIST_MEAN, m->value, &out, NULL, &error), &error,
                "mdist_all_reduce");
     want_words(m, mdist_strategy_gather(m->strategy, m->value, 0, &out, NULL, &error), &error, "mdist_all_gather");
     want_words(m, mdist_strategy_broadcast(m->strategy, &tensor, &out, &error), &error, "mdist_broadcast");
@@ -370,7 +370,7 @@ static void calls_in_the_wrong_context_name_the_right_one(void **state) {
     Misplaced m = {.strategy = make_strategy(2, NULL)};
     m.variable = scalar_variable(m.strategy, "v", 1, 0, 0);
     m.value = make_value(&number, MDIST_FLOAT32, 0);
-    OK(mdist_run(m.strategy, misplaced_step, &m, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(m.strategy, misplaced_step, &m, NULL, &error));
     assert_int_equal(m.wrong, 0);
     mdist_value_destroy(m.value);
     mdist_variable_destroy(m.variable);

@@ -14,7 +14,7 @@ static void expect_found(mdist_strategy_t *strategy, const void *address, const 
     mdist_error_t *error = NULL;
     mdist_variable_t *found = NULL;
     uint32_t local = 99;
-    OK(mdist_variable_of(strategy, address, &found, &local, &error));
+    OK(mdist_variable_at_address(strategy, address, &found, &local, &error));
     assert_string_equal(mdist_variable_name(found), name);
     assert_int_equal(local, copy);
     mdist_variable_destroy(found);
@@ -24,7 +24,7 @@ static void expect_not_found(mdist_strategy_t *strategy, const void *address) {
     mdist_error_t *error = NULL;
     mdist_variable_t *found = NULL;
     uint32_t local = 99;
-    FAILS(MDIST_ERR_NOT_FOUND, mdist_variable_of(strategy, address, &found, &local, &error));
+    FAILS(MDIST_ERR_NOT_FOUND, mdist_variable_at_address(strategy, address, &found, &local, &error));
     assert_null(found);
     assert_int_equal(local, 99);
 }
@@ -52,8 +52,8 @@ static void any_address_of_a_copy_leads_to_its_variable(void **state) {
         expect_not_found(strategy, variables);
         expect_not_found(strategy, NULL);
         mdist_variable_t *found = NULL;
-        FAILS(MDIST_ERR_BAD_HANDLE, mdist_variable_of(NULL, variables, &found, NULL, &error));
-        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_of(strategy, variables, NULL, NULL, &error));
+        FAILS(MDIST_ERR_BAD_HANDLE, mdist_variable_at_address(NULL, variables, &found, NULL, &error));
+        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_at_address(strategy, variables, NULL, NULL, &error));
         mdist_variable_destroy(theirs);
         for (int v = 0; v < 4; ++v) mdist_variable_destroy(variables[v]);
         mdist_strategy_destroy(other);
@@ -68,7 +68,7 @@ static void the_variable_goes_with_the_last_of_its_handles(void **state) {
     mdist_variable_t *variable = create(strategy, "v", MDIST_FLOAT32, 4), *found = NULL;
     mdist_tensor_t copy;
     OK(mdist_variable_tensor(variable, 1, &copy, &error));
-    OK(mdist_variable_of(strategy, copy.data, &found, NULL, &error));
+    OK(mdist_variable_at_address(strategy, copy.data, &found, NULL, &error));
     mdist_variable_destroy(variable);
     expect_found(strategy, copy.data, "v", 1);
     mdist_variable_destroy(found);
@@ -98,8 +98,8 @@ static int32_t create_and_find(mdist_replica_t *replica, void *user_data) {
     note(&self->notes[id], MDIST_OK,
          mdist_replica_variable_create(replica, "in a step", &initial, &created, NULL, &error), &error, "create");
     note(&self->notes[id], MDIST_OK, mdist_variable_tensor(created, (uint32_t)id, &copy, &error), &error, "tensor");
-    note(&self->notes[id], MDIST_OK, mdist_variable_of(self->strategy, copy.data, &found, &local, &error), &error,
-         "mdist_variable_of");
+    note(&self->notes[id], MDIST_OK, mdist_variable_at_address(self->strategy, copy.data, &found, &local, &error),
+         &error, "mdist_variable_at_address");
     const int right = local == (uint32_t)id && strcmp(mdist_variable_name(found), "in a step") == 0;
     mdist_variable_destroy(created);
     mdist_variable_destroy(found);
@@ -110,7 +110,7 @@ static void a_step_finds_its_own_copy(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     InStep self = {.strategy = make_strategy(2, NULL)};
-    OK(mdist_run(self.strategy, create_and_find, &self, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(self.strategy, create_and_find, &self, NULL, &error));
     for (int i = 0; i < 2; ++i) assert_string_equal(self.notes[i].text, "");
     mdist_strategy_destroy(self.strategy);
 }
@@ -171,8 +171,8 @@ static void replicas_agree_with_which(void **state) {
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     mdist_variable_t *a = scalar_variable(strategy, "a", 1, 0, 0), *b = scalar_variable(strategy, "b", 1, 0, 0);
     Colocating same = {.with = {a, a}}, different = {.with = {a, b}};
-    OK(mdist_run(strategy, create_with, &same, NULL, 0, NULL, 0, NULL, &error));
-    const mdist_status_t status = mdist_run(strategy, create_with, &different, NULL, 0, NULL, 0, NULL, &error);
+    OK(mdist_run(strategy, create_with, &same, NULL, &error));
+    const mdist_status_t status = mdist_run(strategy, create_with, &different, NULL, &error);
     WORDS(error, "with \"a\"");
     WORDS(error, "with \"b\"");
     assert_int_equal(status, MDIST_ERR_MISMATCH);

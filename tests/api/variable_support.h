@@ -69,5 +69,5 @@ MDIST_TEST_HELPER void assign_in_step(mdist_strategy_t *strategy, mdist_variable
                                       const float *written) {
     mdist_error_t *error = NULL;
     Writing writing = {variable, assign, written};
-    OK(mdist_run(strategy, writing_step, &writing, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, writing_step, &writing, NULL, &error));
 }

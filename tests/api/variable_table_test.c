@@ -30,7 +30,7 @@ static void a_global_step_counts_once_whatever_the_replicas(void **state) {
         mdist_variable_t *step = NULL;
         OK(mdist_variable_create(strategy, "global_step", &initial, &step, &options, &error));
         for (int64_t done = 1; done <= 2; ++done) {
-            OK(mdist_run(strategy, count_one, step, NULL, 0, NULL, 0, NULL, &error));
+            OK(mdist_run(strategy, count_one, step, NULL, &error));
             for (uint32_t local = 0; local < replicas; ++local) {
                 mdist_tensor_t copy;
                 OK(mdist_variable_tensor(step, local, &copy, &error));

@@ -160,6 +160,7 @@ static void options_that_cannot_be_are_refused(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
         FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "v", &tensor, &v, &bad[i], &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "", &tensor, &v, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "bad\xff name", &tensor, &v, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, NULL, &tensor, &v, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "v", NULL, &v, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "v", &tensor, NULL, NULL, &error));

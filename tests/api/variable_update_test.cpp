@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mdist_test.h"
+#include "run_io.h"
 
 namespace {
 
@@ -72,11 +73,11 @@ void every_copy_is_updated_with_its_own_arguments(void **) {
     World world;
     Seen seen{&world, {}};
     mdist_value_t *arguments[] = {world.each, world.one};
-    OK(mdist_update(world.variable, add_arguments, &seen, arguments, 2, nullptr, 0, &error));
+    OK(mdist_update(world.variable, add_arguments, &seen, io_of(arguments, 2).get(), &error));
     assert_true((seen.order == std::vector<uint32_t>{0, 1, 2}));
     for (uint32_t local = 0; local < kReplicas; ++local)
         assert_true(world.copy(local) == static_cast<float>(18 + 10 * local));
-    OK(mdist_update(world.variable, add_arguments, &seen, nullptr, 0, nullptr, 0, &error));
+    OK(mdist_update(world.variable, add_arguments, &seen, nullptr, &error));
     world.end();
 }
 
@@ -87,7 +88,7 @@ void the_first_failure_stops_the_update_and_is_told(void **) {
         Seen seen{&world, {}, 1, how};
         mdist_value_t *arguments[] = {world.one};
         mdist_error_t *error = nullptr;
-        assert_int_equal(mdist_update(world.variable, add_arguments, &seen, arguments, 1, nullptr, 0, &error),
+        assert_int_equal(mdist_update(world.variable, add_arguments, &seen, io_of(arguments, 1).get(), &error),
                          MDIST_ERR_CALLBACK);
         WORDS(error, words[how]);
         WORDS(error, "\"v\"");
@@ -98,7 +99,7 @@ void the_first_failure_stops_the_update_and_is_told(void **) {
         assert_true(world.copy(0) == 8); // was changed before, and stays changed
         assert_true(world.copy(1) == 1 && world.copy(2) == 1);
         seen = Seen{&world, {}};
-        OK(mdist_update(world.variable, add_arguments, &seen, arguments, 1, nullptr, 0, &error)); // works afterwards
+        OK(mdist_update(world.variable, add_arguments, &seen, io_of(arguments, 1).get(), &error)); // works afterwards
         world.end();
     }
 }
@@ -114,16 +115,16 @@ void wrong_arguments_are_refused_before_the_first_copy(void **) {
     OK(mdist_value_per_replica(two, tensors, 2, &other, &error));
     Seen seen{&world, {}};
     mdist_value_t *arguments[] = {world.one, other};
-    assert_int_equal(mdist_update(world.variable, add_arguments, &seen, arguments, 2, nullptr, 0, &error),
+    assert_int_equal(mdist_update(world.variable, add_arguments, &seen, io_of(arguments, 2).get(), &error),
                      MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, "argument 1 has 2 tensors");
     mdist_error_free(error);
     arguments[1] = nullptr;
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_update(world.variable, add_arguments, &seen, arguments, 2, nullptr, 0, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_update(world.variable, nullptr, &seen, arguments, 1, nullptr, 0, &error));
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_update(world.variable, add_arguments, &seen, io_of(arguments, 2).get(), &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_update(world.variable, nullptr, &seen, io_of(arguments, 1).get(), &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT,
-          mdist_update(world.variable, add_arguments, &seen, nullptr, 1, nullptr, 0, &error));
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_update(nullptr, add_arguments, &seen, arguments, 1, nullptr, 0, &error));
+          mdist_update(world.variable, add_arguments, &seen, io_of(nullptr, 1).get(), &error));
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_update(nullptr, add_arguments, &seen, io_of(arguments, 1).get(), &error));
     assert_true(seen.order.empty());
     mdist_value_destroy(other);
     mdist_strategy_destroy(two);
@@ -151,8 +152,7 @@ int32_t call_inside(uint32_t local, const mdist_tensor_t *copy, const mdist_tens
     inside.wrong +=
         mdist_variable_assign(world.variable, MDIST_ASSIGN_SET, inside.other, nullptr) != MDIST_ERR_INVALID_ARGUMENT;
     mdist_value_t *out = nullptr;
-    inside.wrong +=
-        mdist_strategy_reduce(world.strategy, MDIST_SUM, world.each, nullptr, 0, &out, NULL, nullptr) != MDIST_OK;
+    inside.wrong += mdist_strategy_reduce(world.strategy, MDIST_SUM, world.each, &out, NULL, nullptr) != MDIST_OK;
     mdist_value_destroy(out);
     inside.wrong += mdist_variable_read(world.variable, &out, NULL, nullptr) != MDIST_OK;
     mdist_value_destroy(out);
@@ -168,7 +168,7 @@ void an_update_writes_the_copy_at_hand_only(void **) {
                                        tensor_of(&numbers[1], MDIST_FLOAT32, 0)};
     Inside inside{&world, nullptr};
     OK(mdist_value_per_replica(two, tensors, 2, &inside.other, &error));
-    OK(mdist_update(world.variable, call_inside, &inside, nullptr, 0, nullptr, 0, &error));
+    OK(mdist_update(world.variable, call_inside, &inside, nullptr, &error));
     assert_int_equal(inside.wrong, 0);
     mdist_value_destroy(inside.other);
     mdist_strategy_destroy(two);
@@ -186,15 +186,14 @@ int32_t merge_update(mdist_strategy_t *, mdist_value_t *const *arguments, size_t
     Seen seen{step.world, {}};
     if (count != 1) return 1;
     mdist_value_t *values[] = {arguments[0]};
-    return mdist_update(step.world->variable, add_arguments, &seen, values, 1, nullptr, 0, nullptr);
+    return mdist_update(step.world->variable, add_arguments, &seen, io_of(values, 1).get(), nullptr);
 }
 
 int32_t update_in_step(mdist_replica_t *replica, void *user_data) {
     Step &step = *static_cast<Step *>(user_data);
     mdist_error_t *error = nullptr;
     Seen seen{step.world, {}};
-    if (mdist_update(step.world->variable, add_arguments, &seen, nullptr, 0, nullptr, 0, &error) !=
-            MDIST_ERR_WRONG_CONTEXT ||
+    if (mdist_update(step.world->variable, add_arguments, &seen, nullptr, &error) != MDIST_ERR_WRONG_CONTEXT ||
         std::strstr(mdist_error_message(error), "mdist_merge_call") == nullptr)
         ++step.wrong;
     mdist_error_free(error);
@@ -207,7 +206,7 @@ void a_step_updates_through_a_merge(void **) {
     mdist_error_t *error = nullptr;
     World world;
     Step step{&world};
-    OK(mdist_run(world.strategy, update_in_step, &step, nullptr, 0, nullptr, 0, nullptr, &error));
+    OK(mdist_run(world.strategy, update_in_step, &step, NULL, &error));
     assert_int_equal(step.wrong, 0);
     for (uint32_t local = 0; local < kReplicas; ++local)
         assert_true(world.copy(local) == static_cast<float>(1 + local));

@@ -69,7 +69,7 @@ static void each_thread_speaks_for_itself(void **state) {
     for (int again = 0; again < 20; ++again) {
         mdist_error_t *error = NULL;
         char wanted[64];
-        run_own(strategy, say_own_id, NULL, NULL, 0, NULL, 0, NULL, &error);
+        run_own(strategy, say_own_id, NULL, NULL, &error);
         const int id = mdist_error_replica(error);
         snprintf(wanted, sizeof wanted, "the step of replica %d returned 7: I am %d", id, id);
         assert_string_equal(mdist_error_message(error), wanted);
@@ -103,7 +103,7 @@ static int32_t run_another(mdist_replica_t *replica, void *user_data) {
     mdist_replica_t *inner = NULL;
     mdist_error_t *error = NULL;
     (void)replica;
-    mdist_run_begin(other, NULL, 0, 0, NULL, NULL);
+    mdist_run_begin(other, NULL, NULL);
     mdist_replica_enter(other, 0, &inner, NULL);
     mdist_fail_because("of the inner one");
     mdist_replica_exit(inner, CODE, NULL);
@@ -118,7 +118,7 @@ static void an_exit_inside_of_a_step_takes_what_was_said_there(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(1, NULL), *other = make_strategy(1, NULL);
-    mdist_run(strategy, run_another, other, NULL, 0, NULL, 0, NULL, &error);
+    mdist_run(strategy, run_another, other, NULL, &error);
     assert_int_equal(mdist_error_native(error), CODE);
     assert_string_equal(mdist_error_message(error),
                         "the step of replica 0 returned 7. A call in it had failed: "

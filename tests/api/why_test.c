@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Causes that a function gives before it fails (mdist_fail_because), and functions that fail whatever they return
-// (mdist_fail_with). The failed call's message contains the causes, for every kind of function. In nested functions, each
-// call gets only the cause of its own function.
+// (mdist_fail_with). The failed call's message contains the causes, for every kind of function. In nested functions,
+// each call gets only the cause of its own function.
 #include "variable_support.h"
 
 enum { CODE = 7 };
@@ -98,19 +98,19 @@ static int32_t generate(uint64_t index, const mdist_tensor_t *outputs, size_t ou
 typedef mdist_status_t Call(const World *w, void *why, mdist_error_t **error);
 
 static mdist_status_t fail_step(const World *w, void *why, mdist_error_t **error) {
-    return mdist_run(w->strategy, step, why, NULL, 0, NULL, 0, NULL, error);
+    return mdist_run(w->strategy, step, why, NULL, error);
 }
 static mdist_status_t fail_element(const World *w, void *why, mdist_error_t **error) {
-    return mdist_map(w->strategy, 5, element_function, why, NULL, 0, NULL, 0, NULL, error);
+    return mdist_map(w->strategy, 5, element_function, why, NULL, error);
 }
 static mdist_status_t fail_merge(const World *w, void *why, mdist_error_t **error) {
-    return mdist_run(w->strategy, merging_step, why, NULL, 0, NULL, 0, NULL, error);
+    return mdist_run(w->strategy, merging_step, why, NULL, error);
 }
 static mdist_status_t fail_update(const World *w, void *why, mdist_error_t **error) {
-    return mdist_update(w->variable, update, why, NULL, 0, NULL, 0, error);
+    return mdist_update(w->variable, update, why, NULL, error);
 }
 static mdist_status_t fail_non_slot(const World *w, void *why, mdist_error_t **error) {
-    return mdist_update_non_slot(w->strategy, update, why, NULL, 0, NULL, 0, error);
+    return mdist_update_devices(w->strategy, update, why, NULL, error);
 }
 static mdist_status_t fail_fetch(const World *w, void *why, mdist_error_t **error) {
     mdist_value_t *out = NULL;
@@ -284,7 +284,7 @@ static int32_t nested_merge(mdist_strategy_t *strategy, mdist_value_t *const *ar
     mdist_error_t *error = NULL;
     (void)strategy, (void)arguments, (void)argument_count, (void)results, (void)result_count;
     mdist_fail_because(nest->merge_why);
-    mdist_update(nest->world->variable, nested_update, user_data, NULL, 0, NULL, 0, &error);
+    mdist_update(nest->world->variable, nested_update, user_data, NULL, &error);
     if (nest->repeats) mdist_fail_because(mdist_error_message(error));
     mdist_error_free(error);
     return nest->merge_code;
@@ -299,8 +299,7 @@ static int32_t nested_step(mdist_replica_t *replica, void *user_data) {
 
 static void expect_nested(Nest nest, const char *message) {
     mdist_error_t *error = NULL;
-    assert_int_equal(mdist_run(nest.world->strategy, nested_step, &nest, NULL, 0, NULL, 0, NULL, &error),
-                     MDIST_ERR_CALLBACK);
+    assert_int_equal(mdist_run(nest.world->strategy, nested_step, &nest, NULL, &error), MDIST_ERR_CALLBACK);
     assert_string_equal(mdist_error_message(error), message);
     mdist_error_free(error);
 }
@@ -331,7 +330,7 @@ static int32_t say_and_take_back(mdist_replica_t *replica, void *user_data) {
 }
 
 static mdist_status_t fail_after_second_thoughts(const World *w, void *why, mdist_error_t **error) {
-    return mdist_run(w->strategy, say_and_take_back, why, NULL, 0, NULL, 0, NULL, error);
+    return mdist_run(w->strategy, say_and_take_back, why, NULL, error);
 }
 
 static void the_last_sentence_counts(void **state) {
@@ -360,7 +359,7 @@ static void of_replicas_that_all_fail_the_one_that_is_told_has_its_own_sentence(
             mdist_error_t *error = NULL;
             char wanted[64];
             mdist_fail_because("outside of all"); // belongs to no function
-            mdist_run(strategy, say_own_id, NULL, NULL, 0, NULL, 0, NULL, &error);
+            mdist_run(strategy, say_own_id, NULL, NULL, &error);
             const int id = mdist_error_replica(error);
             snprintf(wanted, sizeof wanted, "the step of replica %d returned 7: I am %d", id, id);
             assert_string_equal(mdist_error_message(error), wanted);
@@ -388,8 +387,8 @@ static void a_number_counts_in_its_own_function_until_it_is_taken_back(void **st
     World world = make_world(2);
     mdist_error_t *error = NULL;
     mdist_fail_with(CODE); // belongs to no function
-    OK(mdist_update_non_slot(world.strategy, inner_one_fails, &world, NULL, 0, NULL, 0, &error));
-    OK(mdist_run(world.strategy, take_number_back, NULL, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_update_devices(world.strategy, inner_one_fails, &world, NULL, &error));
+    OK(mdist_run(world.strategy, take_number_back, NULL, NULL, &error));
     end_world(&world);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Works in an event loop. A work's descriptor is readable when mdist_work_test can make progress or has a result. One
 // thread that only polls and tests can complete every operation.
+#include "started.h"
 #include "step_support.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ static mdist_status_t start(mdist_replica_t *replica, uint32_t r, int at, uint64
                             mdist_error_t **error) {
     const mdist_buffer_t buffer = buffer_of(numbers[r][at], MDIST_FLOAT32, elements);
     for (uint64_t i = 0; i < elements; ++i) numbers[r][at][i] = (float)(r + 1);
-    return mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, work, NULL, error);
+    return start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, work, NULL, error);
 }
 
 static int descriptor_of(mdist_work_t *work) {
@@ -176,8 +177,7 @@ static void threads_may_poll_too(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(3, NULL);
-    for (int round = 0; round < 100; ++round)
-        OK(mdist_run(strategy, poll_in_step, &round, NULL, 0, NULL, 0, NULL, &error));
+    for (int round = 0; round < 100; ++round) OK(mdist_run(strategy, poll_in_step, &round, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -196,7 +196,7 @@ static void every_failure_is_told(void **state) {
             mdist_work_t *works[2] = {NULL, NULL}, *other = NULL;
             begin_and_enter(&run, strategy);
             for (int i = queued ? 0 : 1; i < 2; ++i)
-                OK(mdist_barrier_start(run.replicas[0], &works[i], fault == TIMEOUT ? &soon : NULL, &error));
+                OK(start_barrier(run.replicas[0], &works[i], fault == TIMEOUT ? &soon : NULL, &error));
             const int descriptor = descriptor_of(works[1]);
             assert_false(is_readable(descriptor, 0) && fault != TIMEOUT);
             mdist_status_t wanted = MDIST_ERR_ABORTED;
@@ -220,7 +220,7 @@ static void every_failure_is_told(void **state) {
                     OK(mdist_replica_exit(run.replicas[1], 5, &error));
                     break;
                 case DESTROY_WORK:
-                    OK(mdist_barrier_start(run.replicas[1], &other, NULL, &error));
+                    OK(start_barrier(run.replicas[1], &other, NULL, &error));
                     mdist_work_destroy(other);
                     other = NULL;
                     break;
@@ -258,7 +258,7 @@ static void destroying_a_work_wakes_who_polls(void **state) {
         mdist_work_t *work = NULL;
         pthread_t thread;
         begin_and_enter(&run, strategy);
-        OK(mdist_barrier_start(run.replicas[0], &work, NULL, &error));
+        OK(start_barrier(run.replicas[0], &work, NULL, &error));
         Polling polling = {.descriptor = descriptor_of(work)};
         assert_int_equal(pthread_create(&thread, NULL, poll_elsewhere, &polling), 0);
         mdist_work_destroy(work);
@@ -280,7 +280,7 @@ static void bad_calls_are_refused(void **state) {
     mdist_work_t *work = NULL;
     struct rlimit before, none;
     begin_and_enter(&run, strategy);
-    OK(mdist_barrier_start(run.replicas[0], &work, NULL, &error));
+    OK(start_barrier(run.replicas[0], &work, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_work_descriptor(work, NULL, &error));
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = before;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that are called when a started operation is over: exactly once, with its status, within its step.
+#include "started.h"
 #include "step_support.h"
 
 #include <sched.h>
@@ -48,9 +49,9 @@ static int32_t mixed_step(mdist_replica_t *replica, void *user_data) {
         mdist_work_t **const work = &self->works[id][i];
         const mdist_buffer_t buffer = buffer_of(numbers, MDIST_FLOAT32, i % 3 == 0 ? LONG : 10);
         for (uint64_t e = 0; e < buffer.elements; ++e) numbers[e] = (float)(id + 1);
-        const mdist_status_t status =
-            form == 0 ? mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL)
-                      : mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, work, NULL, NULL);
+        const mdist_status_t status = form == 0
+                                          ? mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, NULL)
+                                          : start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, work, NULL, NULL);
         if (status != MDIST_OK) return 1;
         for (int s = 0; s < 2 && form != 0; ++s) {
             Seen *const seen = &self->seen[id][i][s];
@@ -75,7 +76,7 @@ static void each_is_called_once_and_within_the_step(void **state) {
     for (self->round = 0; self->round < 12; ++self->round) {
         memset(self->seen, 0, sizeof self->seen);
         memset((void *)self->works, 0, sizeof self->works);
-        OK(mdist_run(strategy, mixed_step, self, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, mixed_step, self, NULL, &error));
         for (int id = 0; id < N; ++id)
             for (int i = 0; i < DEPTH; ++i) {
                 assert_true(self->numbers[id][i][9] == 6);
@@ -104,7 +105,7 @@ static mdist_work_t *start_one(mdist_replica_t *replica, float *number, const md
     mdist_error_t *error = NULL;
     mdist_work_t *work = NULL;
     const mdist_buffer_t buffer = buffer_of(number, MDIST_FLOAT32, 1);
-    OK(mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, options, &error));
+    OK(start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &work, options, &error));
     return work;
 }
 
@@ -220,7 +221,7 @@ static void be_bold(mdist_status_t status, void *user_data) {
     int wrong = status != MDIST_OK;
     wrong |= mdist_barrier(self->replica, NULL, NULL) != MDIST_ERR_WRONG_CONTEXT;
     wrong |= mdist_work_wait(self->own, MDIST_FOREVER, &done, NULL) != MDIST_ERR_WRONG_CONTEXT;
-    wrong |= mdist_run(self->strategy, nothing, NULL, NULL, 0, NULL, 0, NULL, NULL) != MDIST_ERR_WRONG_CONTEXT;
+    wrong |= mdist_run(self->strategy, nothing, NULL, NULL, NULL) != MDIST_ERR_WRONG_CONTEXT;
     wrong |= mdist_work_test(self->own, &done, NULL) != MDIST_OK || !done;
     wrong |= mdist_replica_id(self->replica) > 1;
     mdist_work_destroy(self->own);
@@ -300,7 +301,7 @@ static int32_t returning_step(mdist_replica_t *replica, void *user_data) {
     const mdist_buffer_t buffer = buffer_of(&self->numbers[id], MDIST_FLOAT32, 1);
     mdist_work_t **const work = &self->works[id];
     while (id == 1 && atomic_load(&self->listens) == 0) sched_yield();
-    if (mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, work, NULL, NULL) != MDIST_OK) return 1;
+    if (start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, work, NULL, NULL) != MDIST_OK) return 1;
     int32_t done = 0;
     if (id == 1) return mdist_work_wait(*work, MDIST_FOREVER, &done, NULL) != MDIST_OK;
     self->replica = replica;
@@ -316,7 +317,7 @@ static void the_replica_is_known_until_all_are_called(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(2, NULL);
     Returning self = {0};
-    OK(mdist_run(strategy, returning_step, &self, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, returning_step, &self, NULL, &error));
     assert_int_equal(atomic_load(&self.known), LOOKS);
     assert_int_equal(mdist_replica_id(self.replica), MDIST_NONE); // the step is over
     for (int r = 0; r < 2; ++r) mdist_work_destroy(self.works[r]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several started collectives of one replica. They run in the order of their start, in whatever order the program tests
 // them. Where no call waits for another replica, one thread acts for all replicas, which makes the tests deterministic.
+#include "started.h"
 #include "step_support.h"
 
 #include <sched.h>
@@ -30,8 +31,8 @@ static void prepare(Started *self, uint32_t replica, int at) {
 
 static mdist_status_t start(mdist_replica_t *replica, Started *self, int at, mdist_error_t **error) {
     return at % 3 == 2
-               ? mdist_broadcast_start(replica, 1, &self->buffer, 1, &self->work, NULL, error)
-               : mdist_all_reduce_start(replica, MDIST_SUM, &self->buffer, &self->buffer, 1, &self->work, NULL, error);
+               ? start_broadcast(replica, 1, &self->buffer, 1, &self->work, NULL, error)
+               : start_all_reduce(replica, MDIST_SUM, &self->buffer, &self->buffer, 1, &self->work, NULL, error);
 }
 
 static mdist_status_t block(mdist_replica_t *replica, Started *self, int at, mdist_error_t **error) {
@@ -196,9 +197,9 @@ static void a_blocking_call_waits_for_its_turn(void **state) {
     OK(mdist_variable_create(strategy, "v", &zero, &turns.variable, &mean, &error));
     for (int i = 0; i < 10; ++i) {
         if (i % 2 == 0)
-            OK(mdist_run(strategy, call_after_starts, &turns, NULL, 0, NULL, 0, NULL, &error));
+            OK(mdist_run(strategy, call_after_starts, &turns, NULL, &error));
         else
-            OK(run_own(strategy, call_after_starts, &turns, NULL, 0, NULL, 0, NULL, &error));
+            OK(run_own(strategy, call_after_starts, &turns, NULL, &error));
         for (int r = 0; r < N; ++r) assert_int_equal(turns.wrong[r], 0);
     }
     mdist_variable_destroy(turns.variable);
@@ -345,11 +346,11 @@ static void a_timeout_counts_from_the_turn(void **state) {
     int32_t done = 0;
     mdist_work_t *first[2] = {NULL, NULL}, *second = NULL;
     begin_and_enter(&run, strategy);
-    OK(mdist_barrier_start(run.replicas[0], &first[0], NULL, &error));
-    OK(mdist_barrier_start(run.replicas[0], &second, &soon, &error));
+    OK(start_barrier(run.replicas[0], &first[0], NULL, &error));
+    OK(start_barrier(run.replicas[0], &second, &soon, &error));
     OK(mdist_work_wait(second, 20000000, &done, &error));
     assert_int_equal(done, 0);
-    OK(mdist_barrier_start(run.replicas[1], &first[1], NULL, &error));
+    OK(start_barrier(run.replicas[1], &first[1], NULL, &error));
     OK(mdist_work_wait(first[1], MDIST_FOREVER, &done, &error));
     OK(mdist_work_test(first[0], &done, &error));
     assert_int_equal(done, 1);
@@ -370,15 +371,15 @@ static void there_is_a_limit(void **state) {
     Entered run;
     int32_t done = 0;
     begin_and_enter(&run, strategy);
-    for (int i = 0; i < WAITING_LIMIT; ++i) OK(mdist_barrier_start(run.replicas[0], &works[i], NULL, &error));
+    for (int i = 0; i < WAITING_LIMIT; ++i) OK(start_barrier(run.replicas[0], &works[i], NULL, &error));
     for (int i = 0; i < WAITING_LIMIT / 2; ++i) OK(mdist_barrier(run.replicas[1], NULL, &error));
     for (int i = 0; i < WAITING_LIMIT / 2; ++i) {
         OK(mdist_work_test(works[i], &done, &error));
         assert_int_equal(done, 1);
         mdist_work_destroy(works[i]);
-        OK(mdist_barrier_start(run.replicas[0], &works[i], NULL, &error));
+        OK(start_barrier(run.replicas[0], &works[i], NULL, &error));
     }
-    REASON(MDIST_ERR_RESOURCE, mdist_barrier_start(run.replicas[0], &more, NULL, error_out), "too_many_works");
+    REASON(MDIST_ERR_RESOURCE, start_barrier(run.replicas[0], &more, NULL, error_out), "too_many_works");
     assert_null(more);
     for (int i = 0; i < WAITING_LIMIT; ++i) mdist_work_destroy(works[i]);
     exit_all(&run);
@@ -450,9 +451,9 @@ static void any_number_at_any_time(void **state) {
         for (uint64_t seed = first; seed < first + count; ++seed) {
             Random random = {.seed = seed};
             if (seed % 2 == 0)
-                OK(mdist_run(strategy, random_step, &random, NULL, 0, NULL, 0, NULL, &error));
+                OK(mdist_run(strategy, random_step, &random, NULL, &error));
             else
-                OK(run_own(strategy, random_step, &random, NULL, 0, NULL, 0, NULL, &error));
+                OK(run_own(strategy, random_step, &random, NULL, &error));
             for (uint32_t r = 0; r < n; ++r) assert_int_equal(random.wrong[r], 0);
         }
         mdist_strategy_destroy(strategy);

@@ -6,6 +6,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "started.h"
 #include "step_support.h"
 
 #include <sched.h>
@@ -99,17 +100,17 @@ typedef struct Part {
 static mdist_status_t start(Part *p, mdist_error_t **error) {
     switch (p->program->kinds[p->at]) {
         case BROADCAST:
-            return mdist_broadcast_start(p->replica, p->program->roots[p->at], &p->out, 1, &p->work, NULL, error);
+            return start_broadcast(p->replica, p->program->roots[p->at], &p->out, 1, &p->work, NULL, error);
         case GATHER:
-            return mdist_all_gather_start(p->replica, &p->in, &p->out, 1, &p->work, NULL, error);
+            return start_all_gather(p->replica, &p->in, &p->out, 1, &p->work, NULL, error);
         case SCATTER:
-            return mdist_reduce_scatter_start(p->replica, MDIST_SUM, &p->in, &p->out, 1, &p->work, NULL, error);
+            return start_reduce_scatter(p->replica, MDIST_SUM, &p->in, &p->out, 1, &p->work, NULL, error);
         case ALL_TO_ALL:
-            return mdist_all_to_all_start(p->replica, &p->in, &p->out, 1, &p->work, NULL, error);
+            return start_all_to_all(p->replica, &p->in, &p->out, 1, &p->work, NULL, error);
         case BARRIER:
-            return mdist_barrier_start(p->replica, &p->work, NULL, error);
+            return start_barrier(p->replica, &p->work, NULL, error);
         default:
-            return mdist_all_reduce_start(p->replica, MDIST_SUM, &p->in, &p->out, 1, &p->work, NULL, error);
+            return start_all_reduce(p->replica, MDIST_SUM, &p->in, &p->out, 1, &p->work, NULL, error);
     }
 }
 
@@ -219,8 +220,8 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
 
 static void check_program(mdist_strategy_t *strategy, Program *self, int own) {
     mdist_error_t *error = NULL;
-    const mdist_status_t status = own ? run_own(strategy, step, self, NULL, 0, NULL, 0, NULL, &error)
-                                      : mdist_run(strategy, step, self, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status =
+        own ? run_own(strategy, step, self, NULL, &error) : mdist_run(strategy, step, self, NULL, &error);
     for (uint32_t r = 0; r < self->n; ++r)
         if (self->notes[r].text[0] != '\0')
             fail_msg("seed %llu, replica %u: %s", (unsigned long long)self->seed, (unsigned)r, self->notes[r].text);

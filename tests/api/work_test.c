@@ -2,6 +2,7 @@
 // Works: started, tested, waited for, and destroyed early. Where no call waits for another replica, one thread acts for
 // all replicas, which makes the tests deterministic.
 #include "collective_support.h"
+#include "started.h"
 #include "step_support.h"
 
 #include <sched.h>
@@ -24,17 +25,17 @@ static mdist_status_t start(Kind kind, mdist_replica_t *replica, Party *p, const
                             mdist_error_t **error) {
     switch (kind) {
         case ALL_REDUCE:
-            return mdist_all_reduce_start(replica, MDIST_SUM, &p->input, &p->output, 1, &p->work, options, error);
+            return start_all_reduce(replica, MDIST_SUM, &p->input, &p->output, 1, &p->work, options, error);
         case BROADCAST:
-            return mdist_broadcast_start(replica, 1, &p->output, 1, &p->work, options, error);
+            return start_broadcast(replica, 1, &p->output, 1, &p->work, options, error);
         case ALL_GATHER:
-            return mdist_all_gather_start(replica, &p->input, &p->output, 1, &p->work, options, error);
+            return start_all_gather(replica, &p->input, &p->output, 1, &p->work, options, error);
         case REDUCE_SCATTER:
-            return mdist_reduce_scatter_start(replica, MDIST_SUM, &p->input, &p->output, 1, &p->work, options, error);
+            return start_reduce_scatter(replica, MDIST_SUM, &p->input, &p->output, 1, &p->work, options, error);
         case ALL_TO_ALL:
-            return mdist_all_to_all_start(replica, &p->input, &p->output, 1, &p->work, options, error);
+            return start_all_to_all(replica, &p->input, &p->output, 1, &p->work, options, error);
         default:
-            return mdist_barrier_start(replica, &p->work, options, error);
+            return start_barrier(replica, &p->work, options, error);
     }
 }
 
@@ -141,7 +142,7 @@ static void whoever_comes_last_need_not_wait(void **state) {
                 // The replicas can start the next operation, whether the old work still exists or not.
                 for (uint32_t r = 0; r + 1 < N; ++r) {
                     mdist_work_t *work = parties[r].work;
-                    OK(mdist_barrier_start(run.replicas[r], &parties[r].work, NULL, &error));
+                    OK(start_barrier(run.replicas[r], &parties[r].work, NULL, &error));
                     if (r != 1) mdist_work_destroy(work);
                 }
                 OK(mdist_barrier(run.replicas[N - 1], NULL, &error));
@@ -175,7 +176,7 @@ static void the_arrays_of_buffers_are_copied(void **state) {
             inputs[b] = buffer_of(&in[r][2 * b], MDIST_FLOAT32, 2);
             outputs[b] = buffer_of(&out[r][2 * b], MDIST_FLOAT32, 2);
         }
-        OK(mdist_all_reduce_start(run.replicas[r], MDIST_SUM, inputs, outputs, 2, &works[r], NULL, &error));
+        OK(start_all_reduce(run.replicas[r], MDIST_SUM, inputs, outputs, 2, &works[r], NULL, &error));
         memset(inputs, 0xdd, sizeof inputs);
         memset(outputs, 0xdd, sizeof outputs);
     }
@@ -282,7 +283,7 @@ static void a_mismatch_is_everybodys(void **state) {
         end_with(strategy, MDIST_ERR_MISMATCH, "different_calls");
         // If a replica leaves, the others get an error, even those that have only started.
         begin_and_enter(&run, strategy);
-        OK(mdist_barrier_start(run.replicas[0], &parties[0].work, NULL, &error));
+        OK(start_barrier(run.replicas[0], &parties[0].work, NULL, &error));
         OK(mdist_replica_exit(run.replicas[2], 0, &error));
         REASON(MDIST_ERR_MISMATCH, mdist_work_wait(parties[0].work, MDIST_FOREVER, &done, error_out), "step_returned");
         mdist_work_destroy(parties[0].work);
@@ -303,9 +304,9 @@ static void bad_arguments_are_refused(void **state) {
         const mdist_buffer_t bad = buffer_of(&run, (mdist_dtype_t)77, 1);
         begin_and_enter(&run, strategy);
         FAILS(MDIST_ERR_INVALID_ARGUMENT,
-              what == 0   ? mdist_barrier_start(run.replicas[0], NULL, NULL, &error)
-              : what == 1 ? mdist_all_reduce_start(run.replicas[0], MDIST_SUM, &bad, &bad, 1, &work, NULL, &error)
-                          : mdist_broadcast_start(run.replicas[0], 2, NULL, 0, &work, NULL, &error));
+              what == 0   ? start_barrier(run.replicas[0], NULL, NULL, &error)
+              : what == 1 ? start_all_reduce(run.replicas[0], MDIST_SUM, &bad, &bad, 1, &work, NULL, &error)
+                          : start_broadcast(run.replicas[0], 2, NULL, 0, &work, NULL, &error));
         assert_ptr_equal(work, strategy);
         exit_all(&run);
         FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_run_end(strategy, NULL, 0, &error));
@@ -316,7 +317,7 @@ static void bad_arguments_are_refused(void **state) {
     Entered run;
     mdist_work_t *work = NULL;
     begin_and_enter(&run, strategy);
-    OK(mdist_barrier_start(run.replicas[0], &work, NULL, &error));
+    OK(start_barrier(run.replicas[0], &work, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_work_test(work, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_work_wait(work, 0, NULL, &error));
     OK(mdist_barrier(run.replicas[1], NULL, &error));
@@ -513,7 +514,7 @@ typedef struct RunCall {
 static void *run_there(void *argument) {
     RunCall *self = argument;
     mdist_error_t *error = NULL;
-    self->status = mdist_run(self->strategy, start_and_wait, &self->mode, NULL, 0, NULL, 0, NULL, &error);
+    self->status = mdist_run(self->strategy, start_and_wait, &self->mode, NULL, &error);
     snprintf(self->reason, sizeof self->reason, "%s", mdist_error_reason(error));
     mdist_error_free(error);
     return NULL;
@@ -547,7 +548,7 @@ static int32_t start_alone(mdist_replica_t *replica, void *user_data) {
     (void)replica;
     mdist_work_t *work = NULL;
     mdist_error_t *error = NULL;
-    const mdist_status_t status = mdist_barrier_start(replica, &work, NULL, &error);
+    const mdist_status_t status = start_barrier(replica, &work, NULL, &error);
     const int as_it_should = status == MDIST_ERR_FAILED_PRECONDITION && work == NULL &&
                              strcmp(mdist_error_reason(error), "executor_caller") == 0;
     mdist_error_free(error);
@@ -560,7 +561,7 @@ static void executor_caller_starts_nothing(void **state) {
     mdist_error_t *error = NULL;
     int times = 0;
     mdist_strategy_t *strategy = make_strategy(2, "caller");
-    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_run(strategy, start_alone, &times, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_run(strategy, start_alone, &times, NULL, &error));
     assert_int_equal(times, 1);
     mdist_strategy_destroy(strategy);
 }

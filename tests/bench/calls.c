@@ -17,7 +17,7 @@ typedef struct Bench {
     mdist_strategy_t *strategy;
     size_t buffers, arrays, bytes;
     int prepared;
-    mdist_call_t *calls[MOST_REPLICAS];
+    mdist_prepared_t *calls[MOST_REPLICAS];
     mdist_gradients_t *gradients;
     double best; // nanoseconds, of replica 0
 } Bench;
@@ -57,7 +57,7 @@ static int32_t call_step(mdist_replica_t *replica, void *user_data) {
         for (int i = 0; i < CALLS; ++i) {
             mdist_status_t status;
             if (self->prepared) {
-                status = mdist_call_run(replica, self->calls[local], NULL);
+                status = mdist_prepared_run(replica, self->calls[local], NULL);
             } else {
                 mdist_buffer_t buffers[MOST];
                 describe(local, self->buffers, buffers);
@@ -79,17 +79,17 @@ static void compare_calls(Bench *self) {
         for (uint32_t r = 0; r < mdist_strategy_local_replica_count(self->strategy); ++r) {
             mdist_buffer_t buffers[MOST];
             describe(r, self->buffers, buffers);
-            const mdist_call_description_t it = {sizeof it, MDIST_CALL_ALL_REDUCE, MDIST_SUM, 0,
-                                                 buffers,   buffers,               self->buffers, NULL, NULL};
-            MUST(mdist_call_create(self->strategy, r, &it, &self->calls[r], NULL, &error));
+            const mdist_collective_description_t it = {
+                sizeof it, MDIST_COLLECTIVE_ALL_REDUCE, MDIST_SUM, 0, buffers, buffers, self->buffers, NULL, NULL};
+            MUST(mdist_prepared_create(self->strategy, r, &it, &self->calls[r], NULL, &error));
         }
         for (self->prepared = 0; self->prepared < 2; ++self->prepared) {
             self->best = 0;
-            MUST(mdist_run(self->strategy, call_step, self, NULL, 0, NULL, 0, NULL, &error));
+            MUST(mdist_run(self->strategy, call_step, self, NULL, &error));
             best[self->prepared] = self->best;
         }
         for (uint32_t r = 0; r < mdist_strategy_local_replica_count(self->strategy); ++r)
-            mdist_call_destroy(self->calls[r]);
+            mdist_prepared_destroy(self->calls[r]);
         if (mdist_strategy_is_chief(self->strategy))
             printf("%2zu buffers: plain %.0f ns, prepared %.0f ns\n", counts[c], best[0], best[1]);
     }
@@ -127,7 +127,7 @@ static double time_round(Bench *self, int gap) {
     else
         MUST(mdist_gradients_create_lent(self->strategy, tensors, self->arrays, &self->gradients, &options, &error));
     self->best = 0;
-    MUST(mdist_run(self->strategy, gradient_step, self, NULL, 0, NULL, 0, NULL, &error));
+    MUST(mdist_run(self->strategy, gradient_step, self, NULL, &error));
     mdist_gradients_destroy(self->gradients);
     for (uint32_t r = 0; r < replicas; ++r) free(memory[r]);
     return self->best / 1e6;

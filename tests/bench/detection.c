@@ -53,13 +53,13 @@ int main(int argument_count, char **arguments) {
         fprintf(stderr, "%s\n", mdist_error_message(error));
         return 1;
     }
-    if (mdist_strategy_worker(strategy) == (uint32_t)atoi(arguments[2])) {
+    if (mdist_strategy_rank(strategy) == (uint32_t)atoi(arguments[2])) {
         if (strcmp(arguments[1], "mismatch") == 0) job.fault = MISMATCH;
         if (strcmp(arguments[1], "step") == 0) job.fault = FAILING;
     }
-    const mdist_status_t status = mdist_run(strategy, step, &job, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_run(strategy, step, &job, NULL, &error);
     printf("%" PRId64 " %" PRId64 " %s %d\n", now_ns(), job.event_ns, mdist_status_name(status),
-           mdist_error_worker(error));
+           mdist_error_rank(error));
     fflush(stdout);
     mdist_error_free(error);
     mdist_strategy_destroy(strategy);

@@ -21,7 +21,8 @@ static double now(void) {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
-static int32_t add(const void *left, const void *right, void *out, uint64_t count, void *user_data) {
+static int32_t
+add(const void *left, const void *right, void *out, uint64_t count, void *user_data) {
     const float *restrict a = left, *restrict b = right;
     float *restrict c = out;
     (void)user_data;
@@ -78,7 +79,7 @@ int main(int count, char **arguments) {
                        mdist_config_set(config, "devices", devices, &error) != MDIST_OK ||
                        mdist_strategy_create(config, &strategy, &error) != MDIST_OK ||
                        mdist_operator_register("add", sizeof(float), add, NULL, &op, &error) != MDIST_OK ||
-                       mdist_run(strategy, step, &op, NULL, 0, NULL, 0, NULL, &error) != MDIST_OK;
+                       mdist_run(strategy, step, &op, NULL, &error) != MDIST_OK;
     if (failed) fprintf(stderr, "%s\n", mdist_error_message(error));
     mdist_error_free(error);
     mdist_operator_unregister(op);

@@ -6,6 +6,7 @@
 //
 // One replica per worker; overlap.sh starts it between hosts. Worker 0 prints. Usage: overlap [BUCKETS KIB ROUNDS]
 #include <mdist/mdist.h>
+#include "started.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -71,7 +72,7 @@ static void overlapped(Bench *self) {
     for (size_t b = 0; b < self->count; ++b) {
         const mdist_buffer_t *buffer = &self->buckets[b];
         compute(self, self->sweeps);
-        must(mdist_all_reduce_start(self->replica, MDIST_MEAN, buffer, buffer, 1, &works[b], NULL, &error), error);
+        must(start_all_reduce(self->replica, MDIST_MEAN, buffer, buffer, 1, &works[b], NULL, &error), error);
     }
     for (size_t b = 0; b < self->count; ++b) {
         must(mdist_work_wait(works[b], MDIST_FOREVER, &done, &error), error);
@@ -165,8 +166,7 @@ static size_t number(int count, char **arguments, int which, size_t otherwise, s
 
 static void make_buckets(Bench *self, mdist_strategy_t *strategy, size_t kib) {
     mdist_error_t *error = NULL;
-    mdist_gradients_options_t options = {
-        .struct_size = sizeof options, .op = MDIST_MEAN, .bucket_bytes = kib * 1024};
+    mdist_gradients_options_t options = {.struct_size = sizeof options, .op = MDIST_MEAN, .bucket_bytes = kib * 1024};
     mdist_tensor_t like[MOST_BUCKETS], tensor;
     for (size_t b = 0; b < self->count; ++b)
         like[b] = (mdist_tensor_t){.dtype = MDIST_FLOAT32, .rank = 1, .shape = {kib * 256}};
@@ -190,8 +190,8 @@ int main(int argument_count, char **arguments) {
     self.rounds = (int)number(argument_count, arguments, 3, 7, MOST_ROUNDS);
     must(mdist_strategy_create(NULL, &strategy, &error), error);
     make_buckets(&self, strategy, kib);
-    must(mdist_run(strategy, step, &self, NULL, 0, NULL, 0, NULL, &error), error);
-    if (mdist_strategy_worker(strategy) == 0) print(&self, kib);
+    must(mdist_run(strategy, step, &self, NULL, &error), error);
+    if (mdist_strategy_rank(strategy) == 0) print(&self, kib);
     mdist_gradients_destroy(self.gradients);
     mdist_gradients_destroy(self.plain);
     mdist_strategy_destroy(strategy);

@@ -40,7 +40,7 @@ def run(*arguments):
 
 class Pictures(unittest.TestCase):
     def test_charts_show_the_reports_beside_them(self):
-        reports = pathlib.Path(RUN).resolve().parents[3] / "docs/performance/reports"
+        reports = pathlib.Path(RUN).resolve().parents[3] / "docs/maintainers/performance/reports"
         with tempfile.TemporaryDirectory() as folder:
             for data in reports.glob("*.json"):
                 subprocess.run([sys.executable, pathlib.Path(RUN).parent / "plot", data, "--out", folder], check=True)

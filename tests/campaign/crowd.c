@@ -77,7 +77,7 @@ int main(int argument_count, char **arguments) {
     mdist_strategy_t *strategy = NULL;
     DO(mdist_strategy_create(NULL, &strategy, &error));
     note();
-    DO(mdist_run(strategy, each_once, NULL, NULL, 0, NULL, 0, NULL, &error));
+    DO(mdist_run(strategy, each_once, NULL, NULL, &error));
     mdist_strategy_destroy(strategy);
     note();
     char line[32 * MOST_TIMES];

@@ -106,7 +106,7 @@ int main(int argc, char **argv) {
     program.seed = strtoull(argv[1], NULL, 10);
     program.count = (uint32_t)strtoul(argv[2], NULL, 10);
     mdist_status_t status = mdist_strategy_create(NULL, &strategy, &error);
-    if (status == MDIST_OK) status = mdist_run(strategy, step, &program, NULL, 0, NULL, 0, NULL, &error);
+    if (status == MDIST_OK) status = mdist_run(strategy, step, &program, NULL, &error);
     if (status != MDIST_OK) return fprintf(stderr, "%s\n", mdist_error_message(error)), 1;
     for (uint32_t id = 0; id < MOST_REPLICAS; ++id)
         if (program.digests[id] != 0) printf("replica %u: %016llx\n", id, (unsigned long long)program.digests[id]);

@@ -17,9 +17,9 @@ FAULTS = [Fault("seen", "lib/text", "a", "one is 1", "one", "1"), Fault("unseen"
 BUILD = """
 rule copy
   command = grep -q three $in && cp $in $out
-build lib/libmdist.so.1: copy ../lib/text
+build lib/libmdist.so.2: copy ../lib/text
 """
-LOOK = "ninja -C build >&2 && grep one build/lib/libmdist.so.1"
+LOOK = "ninja -C build >&2 && grep one build/lib/libmdist.so.2"
 
 
 @unittest.skipUnless(shutil.which("git"), "there is no git")
@@ -48,7 +48,7 @@ class Planting(unittest.TestCase):
         self.assertRegex(result.stdout, r"(?m)^unseen +NOT FOUND ")
         self.assertEqual(result.stdout.splitlines()[-1], "1 passed, 1 failed")
         self.assertEqual((self.scratch / "lib/text").read_text(), "one two three\n")
-        self.assertEqual((self.scratch / "build/lib/libmdist.so.1").read_text(), "one two three\n")
+        self.assertEqual((self.scratch / "build/lib/libmdist.so.2").read_text(), "one two three\n")
         self.assertEqual(self.plant("--only", "seen").stdout.count(".txt"), 1)
 
     def test_the_next_run_continues(self):

@@ -54,8 +54,8 @@ __attribute__((constructor)) static void read_strikes(void) {
 static void strike_now(void *of) {
     Strike *const strike = of;
     char words[64];
-    const int length = snprintf(words, sizeof words, "%ld %s\n", (long)getpid(),
-                                atomic_load(&strike->inside) ? "inside" : "outside");
+    const int length =
+        snprintf(words, sizeof words, "%ld %s\n", (long)getpid(), atomic_load(&strike->inside) ? "inside" : "outside");
     if (write(strike->file, words, (size_t)length) != length) _exit(99);
     kill(getpid(), strike->signal);
 }
@@ -93,27 +93,27 @@ static void end(Strike *strike) {
     come_now(strike->moment);
 }
 
-#define STRUCK(call, name, parameters, arguments)               \
-    mdist_status_t name parameters {                            \
-        static mdist_status_t (*real) parameters;               \
-        static atomic_int calls;                                \
-        if (!real) *(void **)&real = dlsym(RTLD_NEXT, #name);   \
-        Strike *const strike = begin(call, ++calls);            \
-        const mdist_status_t status = real arguments;           \
-        end(strike);                                            \
-        return status;                                          \
+#define STRUCK(call, name, parameters, arguments)             \
+    mdist_status_t name parameters {                          \
+        static mdist_status_t(*real) parameters;              \
+        static atomic_int calls;                              \
+        if (!real) *(void **)&real = dlsym(RTLD_NEXT, #name); \
+        Strike *const strike = begin(call, ++calls);          \
+        const mdist_status_t status = real arguments;         \
+        end(strike);                                          \
+        return status;                                        \
     }
 
-STRUCK("join", mdist_strategy_create,
-       (const mdist_config_t *config, mdist_strategy_t **out, mdist_error_t **error), (config, out, error))
+STRUCK("join", mdist_strategy_create, (const mdist_config_t *config, mdist_strategy_t **out, mdist_error_t **error),
+       (config, out, error))
 STRUCK("commit", mdist_commit,
-       (mdist_strategy_t *strategy, uint64_t step, const mdist_call_options_t *options, mdist_error_t **error),
+       (mdist_strategy_t * strategy, uint64_t step, const mdist_call_options_t *options, mdist_error_t **error),
        (strategy, step, options, error))
 STRUCK("regroup", mdist_regroup,
-       (mdist_strategy_t *strategy, mdist_change_t *change, const mdist_call_options_t *options, mdist_error_t **error),
+       (mdist_strategy_t * strategy, mdist_change_t *change, const mdist_call_options_t *options,
+        mdist_error_t **error),
        (strategy, change, options, error))
 STRUCK("step", mdist_run,
-       (mdist_strategy_t *strategy, mdist_step_fn step, void *user_data, mdist_value_t *const *arguments,
-        size_t argument_count, mdist_value_t **results, size_t result_count, const mdist_call_options_t *options,
+       (mdist_strategy_t * strategy, mdist_step_fn step, void *user_data, const mdist_run_io_t *io,
         mdist_error_t **error),
-       (strategy, step, user_data, arguments, argument_count, results, result_count, options, error))
+       (strategy, step, user_data, io, error))

@@ -122,7 +122,7 @@ static void threads_of_iterators_that_are_gone_come_to_rest(void **state) {
         mdist_iterator_destroy(iterator);
     }
     int32_t done = 0;
-    OK(mdist_iterators_settle(UINT64_C(30000000000), &done, &error));
+    OK(mdist_iterators_wait(UINT64_C(30000000000), &done, &error));
     assert_int_equal(done, 1);
     mdist_dataset_destroy(ahead);
 }

@@ -151,7 +151,7 @@ static void a_generator_runs_on_threads_of_the_library_only_if_it_says_so(void *
     GIVES(here, "[0] [1] [0 1] [2]");
     GIVES(prefetch(spelt("abc", MDIST_GENERATOR_ANY_THREAD), 2), "0 1 2");
     int32_t done = 0;
-    OK(mdist_iterators_settle(MDIST_FOREVER, &done, &error));
+    OK(mdist_iterators_wait(MDIST_FOREVER, &done, &error));
     assert_int_equal(users, 0);
 }
 
@@ -168,7 +168,7 @@ static void generators_that_make_no_sense_are_refused(void **state) {
     FAILS(MDIST_ERR_INVALID_ARGUMENT,
           mdist_dataset_from_generator(spell, NULL, forget_user, NULL, &output, 1, 6, &out, &error));
     output.rank = 1;
-    output.shape[0] = MDIST_ROWS;
+    output.shape[0] = MDIST_UNKNOWN_LENGTH;
     FAILS(MDIST_ERR_INVALID_ARGUMENT,
           mdist_dataset_from_generator(spell, NULL, forget_user, NULL, &output, 1, 0, &out, &error));
     assert_int_equal(users, 0);

@@ -235,7 +235,8 @@ static void paddings_say_how_far_and_with_what(void **state) {
     const uint64_t sizes[] = {1, 3, 2};
     GIVES(padded_to(rebatch(batch(range(1, 7, 1), 6, 0), sizes, 3, 0), 4, -1),
           "[[1 -1 -1 -1] [2 3 4 -1]] [[5 6 -1 -1]]");
-    GIVES(padded_to(rebatch(batch(range(1, 7, 1), 6, 0), sizes, 3, 0), MDIST_ROWS, 7), "[[1 7 7] [2 3 4]] [[5 6]]");
+    GIVES(padded_to(rebatch(batch(range(1, 7, 1), 6, 0), sizes, 3, 0), MDIST_UNKNOWN_LENGTH, 7),
+          "[[1 7 7] [2 3 4]] [[5 6]]");
     GIVES(padded_to(rebatch(batch(range(1, 7, 1), 6, 0), sizes, 3, 0), 2, 0), "!MDIST_ERR_MISMATCH");
     mdist_error_t *error = NULL;
     mdist_dataset_t *source = batch(range(0, 3, 1), 2, 0), *out = NULL;
@@ -390,7 +391,7 @@ static void iterations_may_be_left_in_the_middle(void **state) {
         mdist_dataset_destroy(out);
     }
     int32_t done = 0;
-    OK(mdist_iterators_settle(MDIST_FOREVER, &done, &error));
+    OK(mdist_iterators_wait(MDIST_FOREVER, &done, &error));
     assert_int_equal(done, 1);
 }
 

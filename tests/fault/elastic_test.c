@@ -32,7 +32,7 @@ static int32_t count(mdist_replica_t *replica, void *variable) {
 }
 
 static mdist_status_t run(Job *job, mdist_error_t **error) {
-    return mdist_run(job->strategy, count, job->variable, NULL, 0, NULL, 0, NULL, error);
+    return mdist_run(job->strategy, count, job->variable, NULL, error);
 }
 
 static mdist_status_t commit(Job *job, mdist_error_t **error) {

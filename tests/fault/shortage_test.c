@@ -2,6 +2,7 @@
 // A whole life of strategy, variables, values and datasets, with every single request for memory or threads refused in
 // turn: always a status with an error to read, never a crash, a deadlock or a leak (the last by AddressSanitizer).
 #include "mdist_test.h"
+#include "started.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -59,9 +60,8 @@ static int32_t nested(mdist_replica_t *replica, void *user_data) {
 static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                      mdist_value_t **results, size_t result_count, void *user_data) {
     (void)argument_count, (void)result_count, (void)user_data;
-    if (mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, NULL) != MDIST_OK) return 1;
-    return mdist_strategy_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, &results[0], NULL, NULL) == MDIST_OK ? 0
-                                                                                                                  : 2;
+    if (mdist_run(strategy, nested, NULL, NULL, NULL) != MDIST_OK) return 1;
+    return mdist_strategy_reduce(strategy, MDIST_SUM, arguments[0], &results[0], NULL, NULL) == MDIST_OK ? 0 : 2;
 }
 
 /// Two rounds of two gradients, in different orders.
@@ -144,7 +144,7 @@ static void read_data_of_function(Life *life) {
     mdist_value_destroy(life->element);
     life->element = NULL;
     GO(mdist_iterator_next(life->of_function, &life->element, 1, &error));
-    GO(mdist_iterator_rows(life->of_function, seen, REPLICAS, &error));
+    GO(mdist_iterator_row_counts(life->of_function, seen, REPLICAS, &error));
     if (seen[0] != 5 || seen[1] != 5 || seen[2] != 2) snprintf(life->wrong, sizeof life->wrong, "wrong rows");
 }
 
@@ -163,8 +163,11 @@ static void live(Life *life) {
                              &error));
     GO(mdist_gradients_create(life->strategy, alike, 2, &life->gradients, &buckets, &error));
     GO(mdist_value_create(&scalar, &life->argument, &error));
-    GO(mdist_run(life->strategy, work, life, &life->argument, 1, &life->result, 1, NULL, &error));
-    GO(mdist_strategy_reduce(life->strategy, MDIST_SUM, life->result, NULL, 0, &life->reduced, NULL, &error));
+    GO(mdist_run(life->strategy, work, life,
+                 &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &life->argument, .argument_count = 1,
+                                   .results = &life->result, .result_count = 1},
+                 &error));
+    GO(mdist_strategy_reduce(life->strategy, MDIST_SUM, life->result, &life->reduced, NULL, &error));
     GO(mdist_strategy_broadcast(life->strategy, &scalar, &life->mirrored, &error));
     GO(mdist_variable_read(life->variable, &life->read, NULL, &error));
     GO(mdist_value_tensor(life->reduced, 0, &seen, &error));
@@ -210,7 +213,7 @@ static void do_step(Own *own, mdist_replica_t *replica) {
     }
     for (int i = 0; i < LARGE; ++i) large[i] = 1;
     const mdist_buffer_t buffer = buffer_of(large, MDIST_FLOAT32, LARGE);
-    status = mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL);
+    status = start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL);
     if (status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
     mdist_work_destroy(work);
     if (status == MDIST_OK && (large[0] != REPLICAS || large[LARGE - 1] != REPLICAS || !done)) own->wrong = 3;
@@ -219,10 +222,10 @@ static void do_step(Own *own, mdist_replica_t *replica) {
     if (status != MDIST_OK) return;
     DO(mdist_merge_begin(replica, &tensor, 1, values, NULL, &error));
     if (own->local == 0) {
-        mdist_run(own->life->strategy, nested, NULL, NULL, 0, NULL, 0, NULL, NULL);
-        if (mdist_run_begin(own->life->strategy, NULL, 0, 0, NULL, NULL) == MDIST_OK)
+        mdist_run(own->life->strategy, nested, NULL, NULL, NULL);
+        if (mdist_run_begin(own->life->strategy, NULL, NULL) == MDIST_OK)
             mdist_run_end(own->life->strategy, NULL, 0, NULL);
-        status = mdist_strategy_reduce(own->life->strategy, MDIST_SUM, values[0], NULL, 0, &sum, NULL, NULL);
+        status = mdist_strategy_reduce(own->life->strategy, MDIST_SUM, values[0], &sum, NULL, NULL);
     }
     own->status =
         mdist_merge_end(replica, status == MDIST_OK ? 0 : 5, own->local == 0 ? &sum : &none, &result, 1, NULL);
@@ -269,7 +272,9 @@ static void live_in_brackets(Life *life) {
     GO(mdist_config_create(&life->config, &error));
     GO(mdist_config_set(life->config, "devices", "cpu*3", &error));
     GO(mdist_strategy_create(life->config, &life->strategy, &error));
-    GO(mdist_run_begin(life->strategy, NULL, 0, 1, &soon, &error));
+    GO(mdist_run_begin(life->strategy,
+                       &(mdist_run_io_t){sizeof(mdist_run_io_t), .result_count = 1, .timeout_ns = soon.timeout_ns},
+                       &error));
     for (uint32_t i = 0; i < REPLICAS; ++i) owns[i] = (Own){.life = life, .local = i};
     pthread_barrier_wait(&before);
     pthread_barrier_wait(&after);
@@ -394,16 +399,16 @@ static void a_thread_that_cannot_be_replaced_is_asked_for_again(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = make_strategy(REPLICAS, NULL);
     for (uint64_t nth = 1; nth < REPLICAS; ++nth) {
-        FAILS(MDIST_ERR_CALLBACK, mdist_run(strategy, end_thread, NULL, NULL, 0, NULL, 0, NULL, &error));
+        FAILS(MDIST_ERR_CALLBACK, mdist_run(strategy, end_thread, NULL, NULL, &error));
         shortage_start(SHORT_OF_THREADS, nth, 0);
-        const mdist_status_t status = mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, &error);
+        const mdist_status_t status = mdist_run(strategy, nested, NULL, NULL, &error);
         assert_int_equal(shortage_stop(), 1);
         assert_int_equal(status, MDIST_ERR_RESOURCE);
         assert_int_equal(mdist_error_native(error), 11); // EAGAIN
         mdist_error_free(error);
-        OK(mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, nested, NULL, NULL, &error));
     }
-    FAILS(MDIST_ERR_CALLBACK, mdist_run(strategy, end_thread, NULL, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_CALLBACK, mdist_run(strategy, end_thread, NULL, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -433,11 +438,11 @@ static void a_failure_without_memory_for_its_words_is_one_all_the_same(void **st
     for (int mode = 0; mode < 4; ++mode) {
         for (int for_good = 0; for_good < 2; ++for_good) {
             mdist_strategy_t *strategy = make_strategy(REPLICAS, NULL);
-            OK(mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, &error));
+            OK(mdist_run(strategy, nested, NULL, NULL, &error));
             uint64_t refused = 1;
             for (uint64_t nth = 1; refused != 0; ++nth) {
                 shortage_start(SHORT_OF_MEMORY, nth, for_good);
-                const mdist_status_t status = mdist_run(strategy, fail_somehow, &mode, NULL, 0, NULL, 0, NULL, &error);
+                const mdist_status_t status = mdist_run(strategy, fail_somehow, &mode, NULL, &error);
                 refused = shortage_stop();
                 assert_true(status < 0);
                 assert_int_equal(mdist_error_status(error), status);
@@ -446,7 +451,7 @@ static void a_failure_without_memory_for_its_words_is_one_all_the_same(void **st
                 if (status != full) assert_int_equal(status, MDIST_ERR_OUT_OF_MEMORY);
                 mdist_error_free(error);
                 error = NULL;
-                OK(mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, &error)); // all is well again
+                OK(mdist_run(strategy, nested, NULL, NULL, &error)); // all is well again
             }
             mdist_strategy_destroy(strategy);
         }
@@ -461,7 +466,7 @@ static void an_abort_needs_no_memory(void **state) {
         shortage_start(SHORT_OF_MEMORY, nth, 1);
         mdist_strategy_abort(strategy);
         shortage_stop();
-        FAILS(MDIST_ERR_ABORTED, mdist_run(strategy, nested, NULL, NULL, 0, NULL, 0, NULL, &error));
+        FAILS(MDIST_ERR_ABORTED, mdist_run(strategy, nested, NULL, NULL, &error));
         mdist_strategy_destroy(strategy);
     }
 }

@@ -6,6 +6,7 @@
 // A job that has failed is over, so each refused request has a job of its own. The same processes form them all, one
 // after another. The worker that is short plans what is refused, and tells the others at the beginning of each step.
 #include "../multi/multi.h"
+#include "started.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -106,9 +107,9 @@ static int takes_part(uint32_t id) {
 
 // ---- The call
 
-#define EITHER(function, ...)                                          \
-    (work == NULL ? function(replica, __VA_ARGS__, 1, &options, error) \
-                  : function##_start(replica, __VA_ARGS__, 1, work, &options, error))
+#define EITHER(name, ...)                                                  \
+    (work == NULL ? mdist_##name(replica, __VA_ARGS__, 1, &options, error) \
+                  : start_##name(replica, __VA_ARGS__, 1, work, &options, error))
 
 static mdist_status_t send_or_receive(mdist_replica_t *replica, int sends, uint32_t other, const mdist_buffer_t *buffer,
                                       mdist_work_t **work, mdist_error_t **error) {
@@ -132,31 +133,31 @@ static mdist_status_t call(mdist_replica_t *replica, Part *part, mdist_work_t **
     for (uint64_t i = 0; i < n * count; ++i) part->in[i] = (float)(id + 1), part->out[i] = 0;
     switch (what->kind) {
         case ALL_REDUCE:
-            return EITHER(mdist_all_reduce, MDIST_SUM, &piece, &own);
+            return EITHER(all_reduce, MDIST_SUM, &piece, &own);
         case BROADCAST:
             memcpy(part->out, part->in, n * sizeof(float));
-            return EITHER(mdist_broadcast, giver, &own);
+            return EITHER(broadcast, giver, &own);
         case ALL_GATHER:
-            return EITHER(mdist_all_gather, &piece, &to_all);
+            return EITHER(all_gather, &piece, &to_all);
         case REDUCE_SCATTER:
-            return EITHER(mdist_reduce_scatter, MDIST_SUM, &from_all, &own);
+            return EITHER(reduce_scatter, MDIST_SUM, &from_all, &own);
         case ALL_TO_ALL:
-            return EITHER(mdist_all_to_all, &from_all, &to_all);
+            return EITHER(all_to_all, &from_all, &to_all);
         case PARTS:
-            return EITHER(mdist_all_to_all_parts, &from_all, lengths, &to_all, lengths);
+            return EITHER(all_to_all_parts, &from_all, lengths, &to_all, lengths);
         case REDUCE_TO_ROOT:
-            return EITHER(mdist_reduce_to_root, MDIST_SUM, giver, &piece, id == giver ? &own : &none);
+            return EITHER(reduce_to_root, MDIST_SUM, giver, &piece, id == giver ? &own : &none);
         case GATHER:
-            return EITHER(mdist_gather_to_root, giver, &piece, to_root);
+            return EITHER(gather_to_root, giver, &piece, to_root);
         case SCATTER:
-            return EITHER(mdist_scatter, giver, id == giver ? &from_all : &none, &own);
+            return EITHER(scatter, giver, id == giver ? &from_all : &none, &own);
         case MESSAGE:
             return send_or_receive(replica, id == giver, id == 0 ? short_one() : 0, id == giver ? &piece : &own, work,
                                    error);
         case BARRIER:
             break;
     }
-    return work == NULL ? mdist_barrier(replica, &options, error) : mdist_barrier_start(replica, work, &options, error);
+    return work == NULL ? mdist_barrier(replica, &options, error) : start_barrier(replica, work, &options, error);
 }
 
 /// What the first and the last number of the result are.
@@ -303,7 +304,7 @@ static int live(void) {
     atomic_store(&have_started, 0);
     refused = 0;
     if (what->in_group) REQUIRE(mdist_group_create(strategy, list, 2, &group, NULL) == MDIST_OK);
-    mdist_run(strategy, step, NULL, NULL, 0, NULL, 0, NULL, &error);
+    mdist_run(strategy, step, NULL, NULL, &error);
     if (rank == victim && next.form == LEFT) refused = shortage_stop();
     mdist_error_free(error);
     mdist_group_destroy(group);

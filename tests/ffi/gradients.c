@@ -14,9 +14,9 @@
 enum { REPLICAS = 2, POINTS = 4, ROUNDS = 2, STEPS = 25, WEIGHTS = 5 };
 
 typedef struct Fit {
-    mdist_gradients_t *gradients;            // 0: of a, 1: of b
+    mdist_gradients_t *gradients;             // 0: of a, 1: of b
     double parameters[REPLICAS][WEIGHTS + 1]; // a and b; the same on every replica, since the gradients are
-    double norm;                             // of the last step's gradients, before clipping
+    double norm;                              // of the last step's gradients, before clipping
 } Fit;
 
 static double input(uint32_t id, int round, int point, int weight) {
@@ -84,7 +84,7 @@ int main(void) {
     if (status == MDIST_OK) status = mdist_strategy_create(config, &strategy, &error);
     if (status == MDIST_OK) status = mdist_gradients_create(strategy, like, 2, &self.gradients, &options, &error);
     for (int i = 0; i < STEPS && status == MDIST_OK; ++i) {
-        status = mdist_run(strategy, step, &self, NULL, 0, NULL, 0, NULL, &error);
+        status = mdist_run(strategy, step, &self, NULL, &error);
         if (status == MDIST_OK) print_bits("norm", self.norm);
     }
     for (int j = 0; j <= WEIGHTS && status == MDIST_OK; ++j) print_bits("parameter", self.parameters[0][j]);

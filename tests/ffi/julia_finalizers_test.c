@@ -2,6 +2,7 @@
 // Handles as Julia's collector destroys them: by another thread, in every order, while others work and whether or not
 // somebody is in the middle of a step. See src/julia/src/handle.jl.
 #include "julia_run.h"
+#include "started.h"
 
 #include <dirent.h>
 #include <stdatomic.h>
@@ -85,12 +86,15 @@ static World make_world(int in_step) {
     OK(mdist_iterator_next(iterator, &value, 1, &error));
     OK(mdist_alloc(strategy, 1, 1 << 12, &world.handles[MEMORY], &error));
     if (in_step) {
-        OK(mdist_run_begin(strategy, &value, 1, 0, &defaults, &error));
+        OK(mdist_run_begin(strategy,
+                           &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &value, .argument_count = 1,
+                                             .timeout_ns = defaults.timeout_ns},
+                           &error));
         OK(mdist_replica_enter(strategy, 0, &world.replica, &error));
         mdist_tensor_t copy; // the operation writes to the variable, whichever goes first
         OK(mdist_variable_tensor(variable, 0, &copy, &error));
         const mdist_buffer_t buffer = buffer_of(copy.data, MDIST_FLOAT32, ELEMENTS);
-        OK(mdist_all_reduce_start(world.replica, MDIST_SUM, &buffer, &buffer, 1, &work, &defaults, &error));
+        OK(start_all_reduce(world.replica, MDIST_SUM, &buffer, &buffer, 1, &work, &defaults, &error));
     }
     void *handles[KINDS] = {config, strategy, value, variable, dataset, iterator, world.handles[MEMORY], work};
     memcpy(world.handles, handles, sizeof handles);

@@ -2,6 +2,7 @@
 // What the Julia module does, done in C: the same calls in the same order, on threads that change. No callbacks; runs
 // in brackets; collectives started and tested; merges on threads of their own. See src/julia/src.
 #include "julia_run.h"
+#include "started.h"
 
 #include <stdatomic.h>
 
@@ -44,7 +45,7 @@ static Slice be_released(Task *self) {
     if (self->work)
         status = mdist_work_test(self->work, &done, NULL);
     else // refused already, if the guilty one was faster
-        status = mdist_all_reduce_start(self->replica, MDIST_SUM, &buffer, &buffer, 1, &self->work, &defaults, NULL);
+        status = start_all_reduce(self->replica, MDIST_SUM, &buffer, &buffer, 1, &self->work, &defaults, NULL);
     if (status == MDIST_OK && !done) return YIELDED;
     if (status == MDIST_OK) snprintf(self->note.text, sizeof self->note.text, "done without the others");
     return leave(self, 1);
@@ -152,7 +153,8 @@ static void *merge_in_step(void *argument) {
 static mdist_status_t merge_of_three(mdist_strategy_t *strategy, int32_t code, Merging parts[3],
                                      mdist_error_t **error) {
     pthread_t threads[3];
-    const mdist_status_t status = mdist_run_begin(strategy, NULL, 0, 0, &defaults, error);
+    const mdist_status_t status =
+        mdist_run_begin(strategy, &(mdist_run_io_t){sizeof(mdist_run_io_t), .timeout_ns = defaults.timeout_ns}, error);
     if (status != MDIST_OK) return status;
     for (uint32_t i = 0; i < 3; ++i) {
         parts[i] = (Merging){.strategy = strategy, .local = i, .mine = (float)(i + 1), .code = i == 0 ? code : 0};

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "julia_tasks.h"
+#include "started.h"
 
-static const mdist_call_options_t defaults = {sizeof(mdist_call_options_t), 0, 0, 0, 0, 0, NULL}; // as the module passes them
+static const mdist_call_options_t defaults = {
+    sizeof(mdist_call_options_t), 0, 0, 0, 0, 0, NULL}; // as the module passes them
 
 MDIST_TEST_HELPER float brought(uint32_t local, int round, int element) {
     return (float)(local + 1) * 0.5f + (float)round + (float)(element % 7);
@@ -53,7 +55,7 @@ MDIST_TEST_HELPER Slice start(Task *self) {
     for (int i = 0; i < ELEMENTS; ++i) self->x[i] = brought(self->local, self->round, i);
     const mdist_buffer_t buffer = buffer_of(self->x, MDIST_FLOAT32, ELEMENTS);
     const mdist_status_t status =
-        mdist_all_reduce_start(self->replica, MDIST_SUM, &buffer, &buffer, 1, &self->work, &defaults, &error);
+        start_all_reduce(self->replica, MDIST_SUM, &buffer, &buffer, 1, &self->work, &defaults, &error);
     self->stage = TEST;
     return wrong(self, MDIST_OK, status, &error, "start") ? leave(self, 1) : YIELDED;
 }
@@ -124,7 +126,11 @@ MDIST_TEST_HELPER void *begin_run(void *argument) {
     const mdist_tensor_t tensor = tensor_of(&one, MDIST_FLOAT32, 0);
     self->status = mdist_value_create(&tensor, &self->argument, &self->error);
     if (self->status == MDIST_OK)
-        self->status = mdist_run_begin(self->strategy, &self->argument, 1, 1, &defaults, &self->error);
+        self->status =
+            mdist_run_begin(self->strategy,
+                            &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &self->argument, .argument_count = 1,
+                                              .result_count = 1, .timeout_ns = defaults.timeout_ns},
+                            &self->error);
     return NULL;
 }
 

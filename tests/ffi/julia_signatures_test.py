@@ -179,7 +179,7 @@ MISTAKES = [
     ("src/strategy.jl", "out::Out{mdist_strategy_t}", "out::Out{mdist_config_t}"),
     ("src/variable.jl", "value::Ptr{mdist_value_t}", "value::Ref{mdist_value_t}"),
     ("src/dataset.jl", "seed::UInt64", "seed::UInt32"),
-    ("src/collective.jl", "buffers::Ptr{mdist_buffer_t}", "buffers::Ptr{mdist_tensor_t}"),
+    ("src/collective.jl", "what::Ref{mdist_collective_description_t}", "what::Ref{mdist_buffer_t}"),
     ("src/collective.jl", "limits::Ref{mdist_call_options_t}, error", "error::Out{mdist_error_t}, limits"),
     ("src/work.jl", "done::Ref{Int32}", "done::Ref{Int64}"),
     ("src/memory.jl", "cglobal((:mdist_free, libmdist))", "cglobal((:mdist_freed, libmdist))"),

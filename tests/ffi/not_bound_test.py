@@ -16,7 +16,7 @@ BINDINGS = [
     ("src/python", ["mdist/*.py"], ["mdist/_abi.py"], "src/python/README.md"),
     ("src/go", ["mdist/*.go", "mdist/*.c"], [], "src/go/README.md"),
     ("src/rust", ["mdist/src/*.rs"], [], "src/rust/README.md"),
-    ("include", ["mdist/*.hpp"], [], "docs/cpp.md"),
+    ("include", ["mdist/*.hpp"], [], "docs/reference/cpp.md"),
 ]
 model = read()
 header_of = {name: pathlib.Path(one.where.partition(":")[0]).name for name, one in model.functions.items()}

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <vector>
 
+#include "run_io.h"
+#include "started.h"
 #include "target.h"
 
 namespace {
@@ -227,7 +229,7 @@ void use(Input &input, Pool &pool) {
     const char *const place = "cpu:0";
     switch (input.below(8)) {
         case 0:
-            status = mdist_strategy_reduce(strategy, op, value, &axis, input.below(2), values, NULL, &error);
+            status = mdist_strategy_reduce_axes(strategy, op, value, &axis, input.below(2), values, NULL, &error);
             break;
         case 1:
             status = mdist_strategy_reduce_to(strategy, op, &value, input.below(2) ? &place : nullptr, 1, values, NULL,
@@ -251,8 +253,8 @@ void use(Input &input, Pool &pool) {
         default: {
             Step what = {input.data, input.size, variable};
             mdist_value_t *argument = value;
-            status =
-                mdist_run(strategy, step, &what, &argument, input.below(2), values, input.below(2), nullptr, &error);
+            status = mdist_run(strategy, step, &what, io_of(&argument, input.below(2), values, input.below(2)).get(),
+                               &error);
             require(error == nullptr || mdist_error_native(error) != 98, "in a step too, errors come with failures");
         }
     }
@@ -279,7 +281,8 @@ void bracket(Input &input, Pool &pool) {
     auto **out = reinterpret_cast<mdist_work_t **>(&made);
     switch (input.below(12)) {
         case 0:
-            status = mdist_run_begin(strategy, &value, input.below(2), input.below(3), &kSoon, &error);
+            status = mdist_run_begin(
+                strategy, io_of(&value, input.below(2), nullptr, input.below(3), kSoon.timeout_ns).get(), &error);
             break;
         case 1:
             status = mdist_run_end(strategy, values, input.below(3), &error);
@@ -298,10 +301,10 @@ void bracket(Input &input, Pool &pool) {
             status = mdist_merge_end(replica, input.below(4) == 0, &value, results, input.below(2), &error);
             break;
         case 7:
-            status = mdist_barrier_start(replica, out, &kSoon, &error);
+            status = start_barrier(replica, out, &kSoon, &error);
             break;
         case 8:
-            status = mdist_all_reduce_start(replica, MDIST_MAX, &buffer, &buffer, 1, out, nullptr, &error);
+            status = start_all_reduce(replica, MDIST_MAX, &buffer, &buffer, 1, out, nullptr, &error);
             break;
         case 9:
             status = mdist_work_test(work, &done, &error);

@@ -128,7 +128,7 @@ class Pipeline {
         const std::string kind = src[1];
         text_ = kind == "text";
         made_ = names(folder, kind, src[2]);
-        if (spec_.contains("fhint")) shard(MDIST_SHARD_HINT, 0);
+        if (spec_.contains("fhint")) shard(MDIST_ONE_PER_WORKER, 0);
         mdist_read_options_t options = {};
         options.struct_size = sizeof options;
         options.compression = kind == "tfrecord_gz" ? MDIST_COMPRESSION_GZIP : MDIST_COMPRESSION_NONE;
@@ -147,7 +147,7 @@ class Pipeline {
         if (name == "map") return mapped();
         if (name == "shard") return shard(op[1], op[2]);
         if (name == "shard_ctx") return shard(context_->pipeline_count, context_->pipeline);
-        if (name == "shard_hint") return shard(MDIST_SHARD_HINT, 0);
+        if (name == "shard_hint") return shard(MDIST_ONE_PER_WORKER, 0);
         if (name == "filter") return filtered(op[1], op[2]);
         if (name == "bfilter") return filtered(op[1], 0);
         if (name == "zip_range" || name == "concat_range" || name == "bconcat_range") return joined(op);
@@ -252,7 +252,7 @@ int32_t policy_of(const std::string &name) {
     static const std::map<std::string, int32_t> policies = {{"AUTO", MDIST_SHARD_AUTO},
                                                             {"FILE", MDIST_SHARD_FILE},
                                                             {"DATA", MDIST_SHARD_DATA},
-                                                            {"HINT", MDIST_SHARD_BY_HINT},
+                                                            {"HINT", MDIST_SHARD_MARKED},
                                                             {"OFF", MDIST_SHARD_OFF}};
     return policies.at(name);
 }

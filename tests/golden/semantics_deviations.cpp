@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ways in which answers differ from TensorFlow's. Each way computes the right answer by its own arithmetic.
-// docs/features.md, "Where it differs", describes them for users.
+// docs/explanation/differences.md describes them for users.
 #include "semantics.h"
 
 #include <cmath>

@@ -55,8 +55,8 @@ Json replay_reduce(const Json &given) {
     mdist_value_t *const value = per_replica(strategy, arrays);
     mdist_value_t *out = nullptr;
     const std::vector<int32_t> axes = given["axes"];
-    const Json failed =
-        outcome(mdist_strategy_reduce(strategy, op_of(given), value, axes.data(), axes.size(), &out, nullptr, nullptr));
+    const Json failed = outcome(
+        mdist_strategy_reduce_axes(strategy, op_of(given), value, axes.data(), axes.size(), &out, nullptr, nullptr));
     mdist_value_destroy(value);
     return failed.is_null() ? shown(out) : failed;
 }

@@ -121,7 +121,7 @@ mdist_value_t *per_replica(mdist_strategy_t *strategy, std::vector<Array> &array
 
 Json run(mdist_strategy_t *strategy, const std::function<mdist_status_t(mdist_replica_t *, uint32_t)> &step) {
     Step each{step};
-    return outcome(mdist_run(strategy, step_of, &each, nullptr, 0, nullptr, 0, nullptr, nullptr));
+    return outcome(mdist_run(strategy, step_of, &each, NULL, nullptr));
 }
 
 bool agree(const Json &here, const Json &tensorflow) {

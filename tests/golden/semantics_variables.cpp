@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replays the kinds var and rows: creates a variable, writes it once, and looks at it.
+#include "run_io.h"
 #include "semantics.h"
 
 namespace golden {
@@ -75,7 +76,7 @@ Json write_outside(mdist_variable_t *variable, mdist_assign_t assign, const std:
         value = per_replica(strategy, arrays);
     Update update = {variable, assign};
     const Json written =
-        outcome(where == "U" ? mdist_update(variable, update_copy, &update, &value, 1, nullptr, 0, nullptr)
+        outcome(where == "U" ? mdist_update(variable, update_copy, &update, io_of(&value, 1, nullptr, 0).get(), nullptr)
                              : mdist_variable_assign(variable, assign, value, nullptr));
     mdist_value_destroy(value);
     return written;
@@ -127,7 +128,7 @@ Json replay_rows(const Json &given) {
     Json written = run(strategy_of(given["R"]), [&](mdist_replica_t *replica, uint32_t id) {
         const mdist_tensor_t where = indices[id].tensor();
         const mdist_tensor_t what = rows[id].tensor();
-        return mdist_replica_assign_rows(replica, variable, assign, &where, &what, nullptr, nullptr);
+        return mdist_replica_assign_sparse(replica, variable, assign, &where, &what, nullptr, nullptr);
     });
     return looked_at(given, variable, std::move(written));
 }

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "device/gpu/loader.h"
+#include "started.h"
 #include "strategy.h"
 #include "subject.h"
 #include "util/text.h"
@@ -153,7 +154,7 @@ void busy_step(mdist_replica_t *replica, const Strategy &strategy, uint32_t r, c
     mdist_work_t *work = nullptr;
     mdist_error_t *error = nullptr;
     int32_t done = 0;
-    well(mdist_all_reduce_start(replica, MDIST_MEAN, &buffer, &result, 1, &work, nullptr, &error), error);
+    well(start_all_reduce(replica, MDIST_MEAN, &buffer, &result, 1, &work, nullptr, &error), error);
     const mdist_status_t status = mdist_work_wait(work, MDIST_FOREVER, &done, &error);
     mdist_work_destroy(work);
     well(status, error);

@@ -91,7 +91,7 @@ void compare(const Gpu &gpu, mdist_strategy_t *strategy, const std::string &name
     });
     const double in_step = middle_us([&] {
         mdist_error_t *error = nullptr;
-        well &= mdist_run(strategy, in_library, &work, nullptr, 0, nullptr, 0, nullptr, &error) == MDIST_OK;
+        well &= mdist_run(strategy, in_library, &work, NULL, &error) == MDIST_OK;
         if (error != nullptr && wrong.empty()) wrong = mdist_error_message(error);
         mdist_error_free(error);
     });

@@ -81,7 +81,7 @@ Strategy::Strategy(const std::string &devices, const std::string &implementation
 void Strategy::run(const Body &body) const {
     Step step = {body, std::vector<std::string>(replicas())};
     mdist_error_t *error = nullptr;
-    const mdist_status_t status = mdist_run(strategy_, run_step, &step, nullptr, 0, nullptr, 0, nullptr, &error);
+    const mdist_status_t status = mdist_run(strategy_, run_step, &step, NULL, &error);
     for (const std::string &wrong : step.wrong) {
         if (wrong.empty()) continue;
         mdist_error_free(error);

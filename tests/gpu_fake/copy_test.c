@@ -66,7 +66,7 @@ static void copies_go_between_any_two_memories(void **state) {
             if (i % 2 == 0)
                 OK(mdist_tensor_copy(&copying.to, &copying.from, &error));
             else
-                OK(mdist_run(strategy, copy_in_step, &copying, NULL, 0, NULL, 0, NULL, &error));
+                OK(mdist_run(strategy, copy_in_step, &copying, NULL, &error));
             assert_string_equal(copying.note.text, "");
             mdist_tensor_t room = tensor_of(seen, MDIST_UINT8, sizeof seen);
             OK(mdist_tensor_copy(&room, &to.all, &error));

@@ -10,8 +10,8 @@ static const uint64_t kMillisecond = 1000000;
 /// The words of the library for a wait that took too long: "did not finish within 300 ms", or "... 1.5 s".
 static const char *too_long(uint64_t limit_ms) {
     static char words[64];
-    snprintf(words, sizeof words, "did not finish within %g %s", limit_ms < 1000 ? (double)limit_ms : (double)limit_ms * 1e-3,
-             limit_ms < 1000 ? "ms" : "s");
+    snprintf(words, sizeof words, "did not finish within %g %s",
+             limit_ms < 1000 ? (double)limit_ms : (double)limit_ms * 1e-3, limit_ms < 1000 ? "ms" : "s");
     return words;
 }
 
@@ -51,7 +51,7 @@ static void a_call_that_fails_names_the_gpu_and_cudas_error(void **state) {
     mdist_strategy_t *strategy = gpu_strategy("gpu:0,gpu:1");
     World world;
     set_up(&world, strategy, "copy@1");
-    OK(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, NULL, &error)); // the step handles it
+    OK(mdist_run(strategy, copy_halves, &world, NULL, &error)); // the step handles it
     assert_int_equal(world.status[1], MDIST_ERR_DEVICE);
     fake->reset();
     const mdist_tensor_t host = tensor_of((float[4]){1, 2, 3, 4}, MDIST_FLOAT32, 4);
@@ -103,7 +103,9 @@ static int end_what_hangs(const char *executor, uint64_t limit_ms) {
     World world;
     set_up(&world, strategy, "job@1:hang");
     const mdist_call_options_t options = {.struct_size = sizeof options, .timeout_ns = limit_ms * kMillisecond};
-    assert_int_equal(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, &options, &error), MDIST_ERR_TIMEOUT);
+    assert_int_equal(mdist_run(strategy, copy_halves, &world,
+                               &(mdist_run_io_t){sizeof(mdist_run_io_t), .timeout_ns = options.timeout_ns}, &error),
+                     MDIST_ERR_TIMEOUT);
     const int late = mdist_error_replica(error) == 0;
     if (!late) WORDS(error, "replica 1: gpu:1: the work of its stream ");
     if (!late) WORDS(error, too_long(limit_ms));
@@ -111,7 +113,7 @@ static int end_what_hangs(const char *executor, uint64_t limit_ms) {
     error = NULL;
     fake->reset(); // releases what hangs
     world.fault = NULL;
-    OK(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, copy_halves, &world, NULL, &error));
     tear_down(&world);
     mdist_strategy_destroy(strategy);
     return late;
@@ -161,10 +163,12 @@ static void a_copy_to_the_host_ends_by_the_deadline(void **state) {
     options.struct_size = sizeof options;
     options.timeout_ns = 100000000;
     set_up(&world, strategy, NULL);
-    FAILS(MDIST_ERR_TIMEOUT, mdist_run(strategy, copy_behind_a_hang, &world, NULL, 0, NULL, 0, &options, &error));
+    FAILS(MDIST_ERR_TIMEOUT,
+          mdist_run(strategy, copy_behind_a_hang, &world,
+                    &(mdist_run_io_t){sizeof(mdist_run_io_t), .timeout_ns = options.timeout_ns}, &error));
     assert_int_equal(world.status[0], MDIST_ERR_TIMEOUT);
     fake->reset();
-    OK(mdist_run(strategy, nothing, NULL, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, nothing, NULL, NULL, &error));
     tear_down(&world);
     mdist_strategy_destroy(strategy);
 }
@@ -185,7 +189,9 @@ static mdist_status_t hang_outside_of_steps(uint64_t limit_ms) {
     const mdist_call_options_t options = {.struct_size = sizeof options, .timeout_ns = 100000 * kMillisecond};
     OK(mdist_value_create(&number, &value, &error));
     mdist_status_t status = mdist_variable_create(strategy, "v", &number, &variable, NULL, NULL);
-    if (status == MDIST_OK) OK(mdist_run(strategy, nothing, NULL, NULL, 0, NULL, 0, &options, &error));
+    if (status == MDIST_OK)
+        OK(mdist_run(strategy, nothing, NULL,
+                     &(mdist_run_io_t){sizeof(mdist_run_io_t), .timeout_ns = options.timeout_ns}, &error));
     for (int i = 0; i < 2 && status == MDIST_OK; ++i) {
         assert_int_not_equal(fake->plan("job@1:hang"), 0);
         assert_int_equal(i == 0 ? mdist_variable_assign(variable, MDIST_ASSIGN_SET, value, &error)
@@ -229,12 +235,14 @@ static void memory_is_short_while_something_hangs(void **state) {
     options.struct_size = sizeof options;
     options.timeout_ns = 50000000;
     OK(mdist_alloc(strategy, 0, two_thirds, &memory, &error));
-    FAILS(MDIST_ERR_TIMEOUT, mdist_run(strategy, hang, NULL, NULL, 0, NULL, 0, &options, &error));
+    FAILS(MDIST_ERR_TIMEOUT,
+          mdist_run(strategy, hang, NULL, &(mdist_run_io_t){sizeof(mdist_run_io_t), .timeout_ns = options.timeout_ns},
+                    &error));
     assert_int_equal(mdist_alloc(strategy, 0, three_quarters, &more, &error), MDIST_ERR_OUT_OF_MEMORY);
     mdist_error_free(error);
     error = NULL;
     fake->reset();
-    OK(mdist_run(strategy, nothing, NULL, NULL, 0, NULL, 0, NULL, &error)); // waits for the stream
+    OK(mdist_run(strategy, nothing, NULL, NULL, &error)); // waits for the stream
     mdist_free(memory);
     OK(mdist_alloc(strategy, 0, three_quarters, &more, &error));
     mdist_free(more);
@@ -247,7 +255,7 @@ static void a_kernel_that_fails_fails_the_run_and_all_that_follow(void **state) 
     mdist_strategy_t *strategy = gpu_strategy("gpu:0,gpu:1");
     World world;
     set_up(&world, strategy, "job@1:fatal");
-    assert_int_equal(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_DEVICE);
+    assert_int_equal(mdist_run(strategy, copy_halves, &world, NULL, &error), MDIST_ERR_DEVICE);
     WORDS(error, "replica 1: gpu:1: ");
     WORDS(error, " failed: ");
     assert_int_equal(mdist_error_replica(error), 1);
@@ -256,7 +264,7 @@ static void a_kernel_that_fails_fails_the_run_and_all_that_follow(void **state) 
     mdist_error_free(error);
     error = NULL;
     world.fault = NULL;
-    assert_int_equal(mdist_run(strategy, copy_halves, &world, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_DEVICE);
+    assert_int_equal(mdist_run(strategy, copy_halves, &world, NULL, &error), MDIST_ERR_DEVICE);
     assert_string_equal(mdist_error_reason(error), "gpu_fatal");
     mdist_error_free(error);
     tear_down(&world);

@@ -47,7 +47,7 @@ static int32_t begin_only(mdist_replica_t *replica, void *user_data) {
 static void leave(mdist_strategy_t *strategy, World *world, int32_t code, mdist_status_t wanted) {
     mdist_error_t *error = NULL;
     world->code = code;
-    assert_int_equal(mdist_run(strategy, begin_only, world, NULL, 0, NULL, 0, NULL, &error), wanted);
+    assert_int_equal(mdist_run(strategy, begin_only, world, NULL, &error), wanted);
     if (code == 0) {
         assert_string_equal(mdist_error_reason(error), "work_under_way");
         assert_non_null(strstr(mdist_error_message(error), "mdist_replica_graph_end"));
@@ -94,7 +94,7 @@ static void begin_and_end_come_in_turn(void **state) {
         World world = {.wanted = i == 0 ? MDIST_ERR_WRONG_CONTEXT : MDIST_ERR_FAILED_PRECONDITION};
         mdist_error_t *error = NULL;
         mdist_strategy_t *strategy = gpu_strategy(devices[i]);
-        mdist_status_t status = mdist_run(strategy, wrong_order, &world, NULL, 0, NULL, 0, NULL, &error);
+        mdist_status_t status = mdist_run(strategy, wrong_order, &world, NULL, &error);
         mdist_error_free(error);
         (void)status; // a failed collective call releases the others, and so ends the run
         assert_string_equal(world.note.text, "");
@@ -121,7 +121,7 @@ static void what_would_wait_spoils_the_part(void **state) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = gpu_strategy("gpu:0");
     set_up(&world, strategy, count_up);
-    assert_int_not_equal(mdist_run(strategy, wait_in_it, &world, NULL, 0, NULL, 0, NULL, &error), MDIST_OK);
+    assert_int_not_equal(mdist_run(strategy, wait_in_it, &world, NULL, &error), MDIST_OK);
     mdist_error_free(error);
     run(strategy, between, &world);
     expect_floats(&world.sum, 2);
@@ -161,7 +161,7 @@ static void failures_of_the_gpu_are_told_and_leave_nothing(void **state) {
         mdist_strategy_t *strategy = gpu_strategy("gpu:0");
         set_up(&world, strategy, count_up);
         assert_int_equal(fake->plan(faults[i]), 1);
-        assert_int_not_equal(mdist_run(strategy, between, &world, NULL, 0, NULL, 0, NULL, &error), MDIST_OK);
+        assert_int_not_equal(mdist_run(strategy, between, &world, NULL, &error), MDIST_OK);
         mdist_error_free(error);
         assert_string_not_equal(world.note.text, "");
         world.note.text[0] = '\0'; // which call failed first differs

@@ -3,6 +3,7 @@
 // collectives between them are in all of these graphs. A card runs one communicator's kernels at a time here, so
 // launches of two strategies that nobody orders would wait for each other.
 #include "gpu_support.h"
+#include "started.h"
 
 #include <pthread.h>
 
@@ -68,7 +69,9 @@ static void expect_nothing_left(void **state) {
 static mdist_status_t run(World *self, mdist_step_fn step) {
     mdist_error_t *error = NULL;
     const mdist_call_options_t options = {.struct_size = sizeof options, .timeout_ns = self->limit_ns};
-    const mdist_status_t status = mdist_run(self->strategy, step, self, NULL, 0, NULL, 0, &options, &error);
+    const mdist_status_t status =
+        mdist_run(self->strategy, step, self,
+                  &(mdist_run_io_t){sizeof(mdist_run_io_t), .timeout_ns = options.timeout_ns}, &error);
     mdist_error_free(error);
     return status;
 }
@@ -109,8 +112,8 @@ static int32_t count_up(mdist_replica_t *replica, void *user_data) {
     if (add_up(replica, card) != 0) return 9;
     const mdist_buffer_t numbers = buffer(&card->numbers), sum = buffer(&card->sum), parts = buffer(&card->parts);
     note(&card->note, MDIST_OK, mdist_all_gather(replica, &numbers, &parts, 1, NULL, &error), &error, "gather");
-    note(&card->note, MDIST_OK, mdist_all_reduce_start(replica, MDIST_SUM, &numbers, &sum, 1, &work, NULL, &error),
-         &error, "start");
+    note(&card->note, MDIST_OK, start_all_reduce(replica, MDIST_SUM, &numbers, &sum, 1, &work, NULL, &error), &error,
+         "start");
     note(&card->note, MDIST_OK, mdist_work_wait(work, MDIST_FOREVER, &done, &error), &error, "wait");
     mdist_work_destroy(work);
     note(&card->note, MDIST_OK, mdist_all_reduce(replica, MDIST_MEAN, &sum, &sum, 1, NULL, &error), &error, "mean");
@@ -204,7 +207,7 @@ static int32_t fail_in_it(mdist_replica_t *replica, void *user_data) {
     const mdist_buffer_t numbers = buffer(&card->numbers), sum = buffer(&card->sum);
     if (add_up(replica, card) != 0) return 9;
     if (mdist_replica_id(replica) != self->which) return sum_once(replica, self);
-    if (mdist_all_reduce_start(replica, MDIST_SUM, &numbers, &sum, 1, &work, NULL, NULL) != MDIST_OK) return 8;
+    if (start_all_reduce(replica, MDIST_SUM, &numbers, &sum, 1, &work, NULL, NULL) != MDIST_OK) return 8;
     mdist_work_destroy(work);
     return 7;
 }

@@ -2,6 +2,7 @@
 // Recording: calls that cannot be recorded are refused, layouts that cannot record call the body each time, and a
 // failed recording leaves nothing behind.
 #include "graph_world.h"
+#include "started.h"
 
 static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
                      mdist_value_t **results, size_t result_count, void *user_data) {
@@ -29,7 +30,7 @@ static mdist_status_t reduce_on_host(mdist_replica_t *replica, mdist_work_t **st
     float one = 1;
     const mdist_buffer_t buffer = {&one, 1, MDIST_FLOAT32, 0};
     if (started == NULL) return mdist_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, NULL, error);
-    return mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, started, NULL, error);
+    return start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, started, NULL, error);
 }
 
 /// Makes every call that would have to wait for recorded work, which has not run, and collectives of a group, which are
@@ -110,7 +111,7 @@ static void what_would_wait_is_refused_and_nothing_is_done(void **state) {
     in_group.group = group;
     OK(mdist_operator_register("left", sizeof(float), take_left, NULL, &op, &error));
     for (int i = 0; i < SPOILING + 2; ++i) {
-        assert_int_not_equal(mdist_run(strategy, failing_graph, &world, NULL, 0, NULL, 0, NULL, &error), MDIST_OK);
+        assert_int_not_equal(mdist_run(strategy, failing_graph, &world, NULL, &error), MDIST_OK);
         mdist_error_free(error);
         assert_string_equal(world.note.text, "");
         expect_floats(&world.numbers, 1);
@@ -163,7 +164,7 @@ static void failures_of_the_gpu_are_told_and_leave_nothing(void **state) {
         set_up(&world, strategy, count_up);
         world.wanted = MDIST_ERR_DEVICE;
         assert_int_equal(fake->plan(faults[i]), 1);
-        assert_int_not_equal(mdist_run(strategy, by_graph, &world, NULL, 0, NULL, 0, NULL, &error), MDIST_OK);
+        assert_int_not_equal(mdist_run(strategy, by_graph, &world, NULL, &error), MDIST_OK);
         mdist_error_free(error);
         world.note.text[0] = '\0'; // which call failed first may differ
         fake->reset();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recorded parts of steps: launched instead of called, with everything that the library puts on streams.
 #include "graph_world.h"
+#include "started.h"
 
 static void what_was_recorded_is_done_again(void **state) {
     (void)state;
@@ -52,13 +53,13 @@ static int32_t start_and_wait(mdist_replica_t *replica, void *user_data) {
     const mdist_buffer_t from = buffer_of(world->numbers.data, MDIST_FLOAT32, kCount);
     const mdist_buffer_t to = buffer_of(world->sum.data, MDIST_FLOAT32, kCount);
     note(&world->note, MDIST_OK, mdist_work_wait(world->work, MDIST_FOREVER, &done, &error), &error, "wait before");
-    note(&world->note, MDIST_OK, mdist_all_reduce_start(replica, MDIST_SUM, &from, &from, 1, &work, NULL, &error),
-         &error, "start");
+    note(&world->note, MDIST_OK, start_all_reduce(replica, MDIST_SUM, &from, &from, 1, &work, NULL, &error), &error,
+         "start");
     note(&world->note, MDIST_OK, mdist_work_wait(work, MDIST_FOREVER, &done, &error), &error, "wait");
     mdist_work_destroy(work);
     if (add_ones(replica, world) != 0) return 1;
     mdist_work_destroy(world->work);
-    note(&world->note, MDIST_OK, mdist_all_reduce_start(replica, MDIST_SUM, &from, &to, 1, &world->work, NULL, &error),
+    note(&world->note, MDIST_OK, start_all_reduce(replica, MDIST_SUM, &from, &to, 1, &world->work, NULL, &error),
          &error, "start last");
     return 0;
 }
@@ -68,8 +69,8 @@ static int32_t with_work_around(mdist_replica_t *replica, void *user_data) {
     mdist_error_t *error = NULL;
     int32_t done = 0;
     const mdist_buffer_t ones = buffer_of(world->ones.data, MDIST_FLOAT32, kCount);
-    note(&world->note, MDIST_OK,
-         mdist_all_reduce_start(replica, MDIST_SUM, &ones, &ones, 1, &world->work, NULL, &error), &error, "before");
+    note(&world->note, MDIST_OK, start_all_reduce(replica, MDIST_SUM, &ones, &ones, 1, &world->work, NULL, &error),
+         &error, "before");
     by_graph(replica, world);
     note(&world->note, MDIST_OK, mdist_work_wait(world->work, MDIST_FOREVER, &done, &error), &error, "behind");
     all_reduce(replica, world);
@@ -195,7 +196,7 @@ static void an_entered_replica_has_its_steps_recorded(void **state) {
     set_up(&world, strategy, count_up);
     for (int i = 1; i <= 3; ++i) {
         mdist_replica_t *replica = NULL;
-        OK(mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+        OK(mdist_run_begin(strategy, NULL, &error));
         OK(mdist_replica_enter(strategy, 0, &replica, &error));
         assert_int_equal(by_graph(replica, &world), 0);
         OK(mdist_replica_exit(replica, 0, &error));

@@ -81,7 +81,7 @@ MDIST_TEST_HELPER int32_t by_graph(mdist_replica_t *replica, void *user_data) {
 
 MDIST_TEST_HELPER void run(mdist_strategy_t *strategy, mdist_step_fn step, World *world) {
     mdist_error_t *error = NULL;
-    OK(mdist_run(strategy, step, world, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, step, world, NULL, &error));
 }
 
 MDIST_TEST_HELPER int32_t forget_graph(mdist_replica_t *replica, void *user_data) {
@@ -102,9 +102,9 @@ MDIST_TEST_HELPER void expect_no_graphs(mdist_step_fn step) {
         mdist_config_t *config = gpu_config(layouts[i].devices);
         OK(mdist_config_set(config, "gpu.blocking", layouts[i].blocking, &error));
         mdist_strategy_t *strategy = strategy_by(config);
-        OK(mdist_run(strategy, forget_graph, NULL, NULL, 0, NULL, 0, NULL, &error)); // nothing, but no mistake
+        OK(mdist_run(strategy, forget_graph, NULL, NULL, &error)); // nothing, but no mistake
         for (int run = 1; run <= 3; ++run) {
-            OK(mdist_run(strategy, step, worlds, NULL, 0, NULL, 0, NULL, &error));
+            OK(mdist_run(strategy, step, worlds, NULL, &error));
             assert_int_equal(worlds[0].calls, run);
             assert_string_equal(worlds[0].note.text, "");
             assert_true(worlds[0].room[0] == layouts[i].replicas);

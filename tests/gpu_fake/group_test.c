@@ -3,6 +3,7 @@
 // cards, and what is left when a group is destroyed or NCCL fails. A card runs one communicator's kernels at a time
 // here, so operations that nobody orders would wait for each other.
 #include "gpu_support.h"
+#include "started.h"
 
 enum { REPLICAS = 4, ELEMENTS = 300, ROUNDS = 60, GROUPS = 4 };
 
@@ -53,7 +54,7 @@ static void end_world(World *self) {
 
 static void run(World *self, mdist_step_fn step) {
     mdist_error_t *error = NULL;
-    const mdist_status_t status = mdist_run(self->strategy, step, self, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_run(self->strategy, step, self, NULL, &error);
     for (int r = 0; r < REPLICAS; ++r) assert_string_equal(self->notes[r].text, "");
     OK(status);
 }
@@ -126,7 +127,7 @@ static int32_t orders_step(mdist_replica_t *replica, void *user_data) {
             const mdist_buffer_t buffer = buffer_of(numbers[g], MDIST_INT32, ELEMENTS);
             for (int e = 0; e < ELEMENTS; ++e) numbers[g][e] = (int32_t)id;
             if (is_member((int)g, id) &&
-                mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &works[g], &options, NULL) != MDIST_OK)
+                start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &works[g], &options, NULL) != MDIST_OK)
                 return 1;
         }
         for (uint32_t g = 0; g < GROUPS; ++g) {
@@ -157,7 +158,7 @@ static int32_t destroying_step(mdist_replica_t *replica, void *user_data) {
     const mdist_buffer_t buffer = buffer_of(&number, MDIST_INT32, 1);
     const mdist_call_options_t options = in(self->groups[0]);
     if (is_member(0, id) &&
-        mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, &options, NULL) != MDIST_OK)
+        start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &work, &options, NULL) != MDIST_OK)
         return 1;
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 2;
     if (id == 0) mdist_group_destroy(self->groups[0]);
@@ -191,11 +192,11 @@ static void a_failure_of_nccl_in_a_group_ends_the_collectives(void **state) {
     World self = make_world();
     quiet_log();
     assert_int_equal(fake->plan("nccl_all_reduce@2"), 1);
-    assert_int_equal(mdist_run(self.strategy, failing_step, &self, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_DEVICE);
+    assert_int_equal(mdist_run(self.strategy, failing_step, &self, NULL, &error), MDIST_ERR_DEVICE);
     WORDS(error, "NCCL: all-reduce failed");
     mdist_error_free(error);
     fake->reset();
-    assert_int_not_equal(mdist_run(self.strategy, kinds_step, &self, NULL, 0, NULL, 0, NULL, NULL), MDIST_OK);
+    assert_int_not_equal(mdist_run(self.strategy, kinds_step, &self, NULL, NULL), MDIST_OK);
     end_world(&self);
 }
 
@@ -212,7 +213,7 @@ static int32_t choosing_step(mdist_replica_t *replica, void *user_data) {
 static void choose(World *self, int32_t way, const char *words) {
     mdist_error_t *error = NULL;
     self->way = way;
-    const mdist_status_t status = mdist_run(self->strategy, choosing_step, self, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_run(self->strategy, choosing_step, self, NULL, &error);
     assert_int_equal(status, words == NULL ? MDIST_OK : MDIST_ERR_UNSUPPORTED);
     if (words != NULL) WORDS(error, words);
     mdist_error_free(error);

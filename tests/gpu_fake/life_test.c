@@ -49,7 +49,8 @@ static void use(mdist_strategy_t *strategy, int32_t second) {
     for (uint32_t local = 0; local < replicas; ++local)
         world.memory[local] = floats_on(strategy, local, NULL, kCount, local == 0 ? 0 : second);
     mdist_value_t *result = NULL;
-    OK(mdist_run(strategy, set_often, &world, NULL, 0, &result, 1, NULL, &error));
+    OK(mdist_run(strategy, set_often, &world,
+                 &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1}, &error));
     for (uint32_t local = 0; local < replicas; ++local) {
         mdist_tensor_t tensor;
         assert_string_equal(world.notes[local].text, "");
@@ -122,7 +123,7 @@ static void what_is_destroyed_in_a_step_is_used_to_its_end(void **state) {
         const mdist_tensor_t initial = tensor_of(NULL, MDIST_FLOAT32, kCount);
         world.memory[0] = floats_on(strategy, 0, NULL, kCount, 0);
         OK(mdist_variable_create(strategy, "v", &initial, &world.variable, NULL, &error));
-        OK(mdist_run(strategy, destroy_early, &world, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, destroy_early, &world, NULL, &error));
         assert_string_equal(world.notes[0].text, "");
         const mdist_tensor_t next = floats_on(strategy, 0, NULL, kCount, 0);
         expect_floats(&next, 0);
@@ -153,7 +154,7 @@ static void a_strategy_destroyed_in_its_step_waits_for_its_streams(void **state)
     memset(&world, 0, sizeof world);
     for (uint32_t local = 0; local < 2; ++local) world.memory[local] = floats_on(strategy, local, NULL, kCount, 0);
     world.strategy = strategy;
-    FAILS(MDIST_ERR_ABORTED, mdist_run(strategy, destroy_the_strategy, &world, NULL, 0, NULL, 0, NULL, &error));
+    FAILS(MDIST_ERR_ABORTED, mdist_run(strategy, destroy_the_strategy, &world, NULL, &error));
     float ones;
     memset(&ones, 1, sizeof ones);
     for (uint32_t local = 0; local < 2; ++local) {

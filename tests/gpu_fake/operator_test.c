@@ -2,6 +2,7 @@
 // Operators of the program on memory of GPUs, which the host cannot access: they run on the host, between what the
 // replica's stream was given before and what it is given after.
 #include "gpu_support.h"
+#include "started.h"
 
 enum { MOST = 4, EACH = 3, ALL = MOST * EACH, FORMS = 3 }; // blocking, started, prepared
 
@@ -27,14 +28,14 @@ static float tree(const uint32_t *list, uint32_t lo, uint32_t hi, uint64_t eleme
 /// One call, with what each replica has. Inputs are copied on the stream before the call, and results after it.
 typedef struct World {
     mdist_strategy_t *strategy;
-    mdist_call_kind_t kind;
+    mdist_collective_kind_t kind;
     int form, in_place;
     mdist_reduce_op_t op;
     uint32_t replicas, members; // the first `members` of `list` make the call
     const uint32_t *list;
     mdist_call_options_t options;
     mdist_tensor_t given[MOST], input[MOST], output[MOST], kept[MOST];
-    mdist_call_t *calls[MOST];
+    mdist_prepared_t *calls[MOST];
 } World;
 
 static uint32_t position(const World *self, uint32_t id) {
@@ -48,12 +49,12 @@ static uint32_t root(const World *self) {
 }
 
 static uint64_t out_elements(const World *self, uint32_t id) {
-    if (self->kind == MDIST_CALL_REDUCE_TO_ROOT && id != root(self)) return 0;
-    return self->kind == MDIST_CALL_REDUCE_SCATTER ? EACH : EACH * self->members;
+    if (self->kind == MDIST_COLLECTIVE_REDUCE_TO_ROOT && id != root(self)) return 0;
+    return self->kind == MDIST_COLLECTIVE_REDUCE_SCATTER ? EACH : EACH * self->members;
 }
 
 static uint64_t out_begin(const World *self, uint32_t id) {
-    return self->kind == MDIST_CALL_REDUCE_SCATTER ? EACH * position(self, id) : 0;
+    return self->kind == MDIST_COLLECTIVE_REDUCE_SCATTER ? EACH * position(self, id) : 0;
 }
 
 static mdist_buffer_t input_of(const World *self, uint32_t id) {
@@ -68,9 +69,9 @@ static mdist_buffer_t output_of(const World *self, uint32_t id) {
 
 static mdist_status_t call_now(const World *self, mdist_replica_t *replica, uint32_t id, mdist_error_t **error) {
     const mdist_buffer_t in = input_of(self, id), out = output_of(self, id);
-    if (self->kind == MDIST_CALL_ALL_REDUCE)
+    if (self->kind == MDIST_COLLECTIVE_ALL_REDUCE)
         return mdist_all_reduce(replica, self->op, &in, &out, 1, &self->options, error);
-    if (self->kind == MDIST_CALL_REDUCE_SCATTER)
+    if (self->kind == MDIST_COLLECTIVE_REDUCE_SCATTER)
         return mdist_reduce_scatter(replica, self->op, &in, &out, 1, &self->options, error);
     return mdist_reduce_to_root(replica, self->op, root(self), &in, &out, 1, &self->options, error);
 }
@@ -78,12 +79,12 @@ static mdist_status_t call_now(const World *self, mdist_replica_t *replica, uint
 static mdist_status_t start(const World *self, mdist_replica_t *replica, uint32_t id, mdist_work_t **work,
                             mdist_error_t **error) {
     const mdist_buffer_t in = input_of(self, id), out = output_of(self, id);
-    if (self->form == 2) return mdist_call_start(replica, self->calls[id], work, error);
-    if (self->kind == MDIST_CALL_ALL_REDUCE)
-        return mdist_all_reduce_start(replica, self->op, &in, &out, 1, work, &self->options, error);
-    if (self->kind == MDIST_CALL_REDUCE_SCATTER)
-        return mdist_reduce_scatter_start(replica, self->op, &in, &out, 1, work, &self->options, error);
-    return mdist_reduce_to_root_start(replica, self->op, root(self), &in, &out, 1, work, &self->options, error);
+    if (self->form == 2) return mdist_prepared_start(replica, self->calls[id], work, error);
+    if (self->kind == MDIST_COLLECTIVE_ALL_REDUCE)
+        return start_all_reduce(replica, self->op, &in, &out, 1, work, &self->options, error);
+    if (self->kind == MDIST_COLLECTIVE_REDUCE_SCATTER)
+        return start_reduce_scatter(replica, self->op, &in, &out, 1, work, &self->options, error);
+    return start_reduce_to_root(replica, self->op, root(self), &in, &out, 1, work, &self->options, error);
 }
 
 static mdist_status_t start_and_wait(const World *self, mdist_replica_t *replica, uint32_t id, mdist_error_t **error) {
@@ -117,18 +118,25 @@ static void prepare(World *self) {
         mdist_error_t *error = NULL;
         if (position(self, id) == MDIST_NONE) continue;
         const mdist_buffer_t in = input_of(self, id), out = output_of(self, id);
-        const mdist_call_description_t it = {sizeof it, (int32_t)self->kind, (int32_t)self->op,
-            self->kind == MDIST_CALL_REDUCE_TO_ROOT ? root(self) : 0, &in, &out, 1, NULL, NULL};
-        OK(mdist_call_create(self->strategy, id, &it, &self->calls[id], &self->options, &error));
+        const mdist_collective_description_t it = {sizeof it,
+                                                   (int32_t)self->kind,
+                                                   (int32_t)self->op,
+                                                   self->kind == MDIST_COLLECTIVE_REDUCE_TO_ROOT ? root(self) : 0,
+                                                   &in,
+                                                   &out,
+                                                   1,
+                                                   NULL,
+                                                   NULL};
+        OK(mdist_prepared_create(self->strategy, id, &it, &self->calls[id], &self->options, &error));
     }
 }
 
 static void try_once(World *self) {
     mdist_error_t *error = NULL;
     if (self->form == 2) prepare(self);
-    OK(mdist_run(self->strategy, step, self, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(self->strategy, step, self, NULL, &error));
     for (uint32_t id = 0; id < self->replicas; ++id) {
-        mdist_call_destroy(self->calls[id]);
+        mdist_prepared_destroy(self->calls[id]);
         self->calls[id] = NULL;
         if (position(self, id) == MDIST_NONE) continue;
         float kept[ALL];
@@ -139,7 +147,8 @@ static void try_once(World *self) {
 }
 
 static void try_all(World *self) {
-    static const mdist_call_kind_t kinds[] = {MDIST_CALL_ALL_REDUCE, MDIST_CALL_REDUCE_SCATTER, MDIST_CALL_REDUCE_TO_ROOT};
+    static const mdist_collective_kind_t kinds[] = {MDIST_COLLECTIVE_ALL_REDUCE, MDIST_COLLECTIVE_REDUCE_SCATTER,
+                                                    MDIST_COLLECTIVE_REDUCE_TO_ROOT};
     for (int kind = 0; kind < 3; ++kind)
         for (self->form = 0; self->form < FORMS; ++self->form)
             for (self->in_place = 0; self->in_place < 2; ++self->in_place) {
@@ -152,7 +161,10 @@ static void try_devices(const char *devices, const int32_t *gpus_of, uint32_t re
     static const uint32_t in_order[MOST] = {0, 1, 2, 3}, turned[MOST] = {3, 0, 2};
     mdist_error_t *error = NULL;
     mdist_group_t *group = NULL;
-    World self = {.strategy = gpu_strategy(devices), .replicas = replicas, .members = replicas, .list = in_order,
+    World self = {.strategy = gpu_strategy(devices),
+                  .replicas = replicas,
+                  .members = replicas,
+                  .list = in_order,
                   .options = {.struct_size = sizeof self.options}};
     OK(mdist_operator_register("twice and minus", sizeof(float), twice_and_minus, NULL, &self.op, &error));
     mdist_tensor_t *const sets[] = {self.given, self.input, self.output, self.kept};
@@ -204,8 +216,9 @@ static int32_t failing_step(mdist_replica_t *replica, void *user_data) {
     const mdist_buffer_t buffer = {self->memory[id], 4, MDIST_FLOAT32, 0};
     mdist_work_t *work = NULL;
     int32_t done = 0;
-    if (!self->starts) return (self->statuses[id] = mdist_all_reduce(replica, self->op, &buffer, &buffer, 1, NULL, NULL));
-    self->statuses[id] = mdist_all_reduce_start(replica, self->op, &buffer, &buffer, 1, &work, NULL, NULL);
+    if (!self->starts)
+        return (self->statuses[id] = mdist_all_reduce(replica, self->op, &buffer, &buffer, 1, NULL, NULL));
+    self->statuses[id] = start_all_reduce(replica, self->op, &buffer, &buffer, 1, &work, NULL, NULL);
     if (self->statuses[id] == MDIST_OK) self->statuses[id] = mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
     mdist_work_destroy(work);
     return self->statuses[id];
@@ -220,7 +233,7 @@ static void a_failed_function_fails_the_call_on_all_replicas(void **state) {
         Failing self = {.starts = i % 2};
         OK(mdist_operator_register("inverse", sizeof(float), always_fails, NULL, &self.op, &error));
         for (uint32_t id = 0; id < 2; ++id) OK(mdist_alloc(strategy, id, 16, &self.memory[id], &error));
-        assert_int_equal(mdist_run(strategy, failing_step, &self, NULL, 0, NULL, 0, NULL, &error), MDIST_ERR_CALLBACK);
+        assert_int_equal(mdist_run(strategy, failing_step, &self, NULL, &error), MDIST_ERR_CALLBACK);
         WORDS(error, "operator \"inverse\" returned 42");
         WORDS(error, "no inverse");
         mdist_error_free(error);
@@ -228,7 +241,7 @@ static void a_failed_function_fails_the_call_on_all_replicas(void **state) {
         for (int id = 0; id < 2; ++id) assert_int_equal(self.statuses[id], MDIST_ERR_CALLBACK);
         mdist_operator_unregister(self.op);
         OK(mdist_operator_register("twice and minus", sizeof(float), twice_and_minus, NULL, &self.op, &error));
-        OK(mdist_run(strategy, failing_step, &self, NULL, 0, NULL, 0, NULL, &error)); // it is still usable
+        OK(mdist_run(strategy, failing_step, &self, NULL, &error)); // it is still usable
         for (uint32_t id = 0; id < 2; ++id) mdist_free(self.memory[id]);
         mdist_operator_unregister(self.op);
         mdist_strategy_destroy(strategy);
@@ -250,7 +263,7 @@ static void memory_of_the_host_and_none_at_all_do_too(void **state) {
     mdist_strategy_t *strategy = gpu_strategy("gpu:0*2");
     Failing self = {.starts = 0};
     OK(mdist_operator_register("twice and minus", sizeof(float), twice_and_minus, NULL, &self.op, &error));
-    OK(mdist_run(strategy, outside_and_inside, &self, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, outside_and_inside, &self, NULL, &error));
     mdist_buffer_t buffers[2];
     for (uint32_t id = 0; id < 2; ++id) {
         const float five = (float)id + 5;

@@ -2,6 +2,7 @@
 // Wrong calls in a process with GPUs fail with a message: GPU memory where only host memory works (whatever its tensor
 // says), and a call that asks for another implementation than the strategy's.
 #include "gpu_support.h"
+#include "started.h"
 
 #include <unistd.h>
 
@@ -83,7 +84,7 @@ static int32_t gather_to_root(mdist_replica_t *replica, const mdist_buffer_t *bu
 
 static int32_t broadcast_start(mdist_replica_t *replica, const mdist_buffer_t *buffer) {
     mdist_work_t *work = NULL;
-    const mdist_status_t status = mdist_broadcast_start(replica, 0, buffer, 1, &work, NULL, NULL);
+    const mdist_status_t status = start_broadcast(replica, 0, buffer, 1, &work, NULL, NULL);
     mdist_work_destroy(work);
     return status;
 }
@@ -100,7 +101,7 @@ static void replicas_on_the_cpu_take_buffers_of_the_host(void **state) {
     quiet_log();
     Collective calls[] = {all_reduce, gather_to_root, broadcast_start};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i)
-        REFUSED(mdist_run(strategy, call, &calls[i], NULL, 0, NULL, 0, NULL, &error), "buffer 0 lies on gpu:0");
+        REFUSED(mdist_run(strategy, call, &calls[i], NULL, &error), "buffer 0 lies on gpu:0");
     mdist_strategy_destroy(strategy);
 }
 
@@ -110,8 +111,8 @@ static int32_t sum_rows(mdist_replica_t *replica, void *user_data) {
     mdist_tensor_t rows;
     const mdist_tensor_t indices = tensor_of(room, MDIST_INT64, 2),
                          values = on_gpu((char *)room + 64, MDIST_FLOAT32, 2, 0);
-    if (note(user_data, MDIST_OK, mdist_all_reduce_rows(replica, MDIST_SUM, &indices, &values, &sum, NULL, &error),
-             &error, "mdist_all_reduce_rows"))
+    if (note(user_data, MDIST_OK, mdist_all_reduce_sparse(replica, MDIST_SUM, &indices, &values, &sum, NULL, &error),
+             &error, "mdist_all_reduce_sparse"))
         return 1;
     const mdist_status_t status = mdist_value_tensor(sum, 0, &rows, NULL);
     mdist_value_destroy(sum);
@@ -123,7 +124,7 @@ static void rows_are_brought_to_a_replica_on_the_cpu(void **state) {
     mdist_error_t *error = NULL;
     Note what = {""};
     mdist_strategy_t *strategy = gpu_strategy("cpu");
-    OK(mdist_run(strategy, sum_rows, &what, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, sum_rows, &what, NULL, &error));
     assert_string_equal(what.text, "");
     mdist_strategy_destroy(strategy);
 }
@@ -140,8 +141,7 @@ static void a_call_cannot_do_without_nccl_where_the_strategy_uses_it(void **stat
     (void)state;
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = gpu_strategy("gpu:0,gpu:1");
-    assert_int_equal(mdist_run(strategy, all_reduce_by_ring, NULL, NULL, 0, NULL, 0, NULL, &error),
-                     MDIST_ERR_UNSUPPORTED);
+    assert_int_equal(mdist_run(strategy, all_reduce_by_ring, NULL, NULL, &error), MDIST_ERR_UNSUPPORTED);
     WORDS(error, "communication.implementation to ring");
     mdist_error_free(error);
     mdist_strategy_destroy(strategy);
@@ -149,7 +149,7 @@ static void a_call_cannot_do_without_nccl_where_the_strategy_uses_it(void **stat
     mdist_config_t *config = gpu_config("gpu:0,gpu:1");
     OK(mdist_config_set(config, "communication.implementation", "ring", &error));
     strategy = strategy_by(config);
-    OK(mdist_run(strategy, all_reduce_by_ring, NULL, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, all_reduce_by_ring, NULL, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 

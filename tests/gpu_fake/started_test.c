@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives that were started and turn out to differ: every start succeeds, and every wait says what is wrong, on
 // GPUs as on the CPU, and also without `gpu.blocking`.
+#include "started.h"
 #include "gpu_support.h"
 
 enum { kReplicas = 2, kCount = 100, kMostSteps = 8 };
@@ -32,7 +33,7 @@ static void say(World *self, mdist_status_t status) {
 static mdist_work_t *start(World *self, int replica, mdist_reduce_op_t op) {
     mdist_work_t *work = NULL;
     const mdist_buffer_t *const buffer = &self->buffers[replica];
-    say(self, mdist_all_reduce_start(self->replicas[replica], op, buffer, buffer, 1, &work, NULL, NULL));
+    say(self, start_all_reduce(self->replicas[replica], op, buffer, buffer, 1, &work, NULL, NULL));
     return work;
 }
 
@@ -66,7 +67,7 @@ static void expect_said(const World *self, const char *devices, size_t which) {
 
 static void begin(World *self) {
     mdist_error_t *error = NULL;
-    OK(mdist_run_begin(self->strategy, NULL, 0, 0, NULL, &error));
+    OK(mdist_run_begin(self->strategy, NULL, &error));
     for (uint32_t r = 0; r < kReplicas; ++r) OK(mdist_replica_enter(self->strategy, r, &self->replicas[r], &error));
 }
 

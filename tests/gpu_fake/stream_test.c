@@ -60,7 +60,7 @@ static void the_end_of_a_run_waits_for_all_streams(void **state) {
         mdist_strategy_t *strategy = strategy_by(config);
         World world;
         set_up(&world, strategy, i % 2);
-        OK(mdist_run(strategy, ask_and_be_late, &world, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, ask_and_be_late, &world, NULL, &error));
         for (uint32_t local = 0; local < kReplicas; ++local) {
             assert_non_null(world.streams[local]);
             assert_int_equal(gpus->stream_query(world.memory[local].device_index, world.streams[local]), 0);
@@ -68,7 +68,7 @@ static void the_end_of_a_run_waits_for_all_streams(void **state) {
         }
         assert_ptr_not_equal(world.streams[0], world.streams[1]);
         void *const before = world.streams[1];
-        OK(mdist_run(strategy, ask_and_be_late, &world, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, ask_and_be_late, &world, NULL, &error));
         assert_ptr_equal(world.streams[1], before);
         tear_down(&world, strategy);
     }
@@ -80,7 +80,7 @@ static void replicas_that_exit_have_waited_for_their_streams(void **state) {
     mdist_strategy_t *strategy = gpu_strategy("gpu:0*2");
     World world;
     set_up(&world, strategy, 0);
-    OK(mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+    OK(mdist_run_begin(strategy, NULL, &error));
     for (uint32_t local = 0; local < kReplicas; ++local) {
         mdist_replica_t *replica = NULL;
         OK(mdist_replica_enter(strategy, local, &replica, &error));
@@ -119,7 +119,7 @@ static void a_merge_waits_for_all_streams(void **state) {
     mdist_strategy_t *strategy = gpu_strategy("gpu:0,gpu:1");
     World world;
     set_up(&world, strategy, 1);
-    OK(mdist_run(strategy, be_late_and_merge, &world, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, be_late_and_merge, &world, NULL, &error));
     for (uint32_t local = 0; local < kReplicas; ++local)
         for (int i = 0; i < kCount; ++i) assert_true(world.room[local][i] == ones());
     tear_down(&world, strategy);
@@ -157,11 +157,11 @@ static void a_stream_of_the_step_is_worked_on_in_order(void **state) {
     World world;
     set_up(&world, strategy, 0);
     assert_int_equal(gpus->stream_create(0, 0, &world.own), 0);
-    OK(mdist_run(strategy, change_streams, &world, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, change_streams, &world, NULL, &error));
     assert_int_equal(gpus->stream_query(0, world.own), 0);
     expect_floats(&world.memory[0], ones());
     assert_int_equal(gpus->stream_destroy(0, world.own), 0); // the next run is on the library's own again
-    OK(mdist_run(strategy, ask_and_be_late, &world, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, ask_and_be_late, &world, NULL, &error));
     tear_down(&world, strategy);
 }
 
@@ -181,12 +181,12 @@ static void a_stream_of_the_step_is_left_whatever_fails(void **state) {
     World world;
     set_up(&world, strategy, 0);
     assert_int_equal(gpus->stream_create(0, 0, &world.own), 0);
-    OK(mdist_run(strategy, leave_badly, &world, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, leave_badly, &world, NULL, &error));
     fake->reset();
     assert_int_equal(gpus->stream_query(0, world.own), 0);
     expect_floats(&world.memory[0], ones());
     assert_int_equal(gpus->stream_destroy(0, world.own), 0);
-    OK(mdist_run(strategy, ask_and_be_late, &world, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, ask_and_be_late, &world, NULL, &error));
     assert_ptr_not_equal(world.streams[0], world.own);
     tear_down(&world, strategy);
 }
@@ -206,7 +206,7 @@ static void the_cpu_has_no_streams(void **state) {
     mdist_error_t *error = NULL;
     Note own = {""};
     mdist_strategy_t *strategy = gpu_strategy("cpu");
-    OK(mdist_run(strategy, ask_cpu, &own, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, ask_cpu, &own, NULL, &error));
     assert_string_equal(own.text, "");
     mdist_strategy_destroy(strategy);
 }
@@ -235,7 +235,7 @@ static void blocking_functions_are_done_on_return(void **state) {
     mdist_strategy_t *strategy = strategy_by(config);
     World world;
     set_up(&world, strategy, 1);
-    OK(mdist_run(strategy, copy_and_ask, &world, NULL, 0, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, copy_and_ask, &world, NULL, &error));
     expect_floats(&world.memory[1], ones());
     tear_down(&world, strategy);
 }

@@ -130,7 +130,7 @@ static void steps_assign_in_the_order_of_their_streams(void **state) {
         world.mean = variable_of(strategy, "mean", &initial, MDIST_AGGREGATION_MEAN);
         for (uint32_t local = 0; local < replicas; ++local)
             world.there[local] = floats_on(strategy, local, ones, kCount, i == 2 ? (int32_t)local : 0);
-        OK(mdist_run(strategy, assign_in_step, &world, NULL, 0, NULL, 0, NULL, &error));
+        OK(mdist_run(strategy, assign_in_step, &world, NULL, &error));
         for (uint32_t local = 0; local < replicas; ++local) {
             mdist_tensor_t copies[2];
             float numbers[kCount];
@@ -170,7 +170,7 @@ static void an_arena_is_one_buffer_of_each_gpu(void **state) {
         assert_int_equal(described.device_index, local);
         mdist_variable_t *found = NULL;
         uint32_t where = 9;
-        OK(mdist_variable_of(strategy, (char *)first.data + 5, &found, &where, &error));
+        OK(mdist_variable_at_address(strategy, (char *)first.data + 5, &found, &where, &error));
         assert_int_equal(where, local);
         mdist_variable_destroy(found);
     }
@@ -202,7 +202,8 @@ static void updates_work_on_each_copy(void **state) {
     mdist_variable_t *variable = variable_of(strategy, "v", &initial, MDIST_AGGREGATION_MEAN);
     mdist_value_t *gradient = NULL;
     OK(mdist_strategy_broadcast(strategy, &initial, &gradient, &error));
-    OK(mdist_update(variable, subtract, NULL, &gradient, 1, NULL, 0, &error));
+    OK(mdist_update(variable, subtract, NULL,
+                    &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &gradient, .argument_count = 1}, &error));
     expect_copies(strategy, variable, 0);
     mdist_value_destroy(gradient);
     mdist_variable_destroy(variable);

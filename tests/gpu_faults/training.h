@@ -121,7 +121,10 @@ MDIST_TEST_HELPER mdist_status_t training_round(Training *t) {
     const uint32_t replicas = mdist_strategy_replica_count(t->strategy);
     TRY(mdist_value_per_replica(t->strategy, inputs, replicas, &t->input, &t->error));
     if (t->before_step != NULL) t->before_step();
-    TRY(mdist_run(t->strategy, training_step, t, &t->input, 1, &t->result, 1, NULL, &t->error));
+    TRY(mdist_run(t->strategy, training_step, t,
+                  &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &t->input, .argument_count = 1,
+                                    .results = &t->result, .result_count = 1},
+                  &t->error));
     TRY(mdist_strategy_reduce_to(t->strategy, MDIST_SUM, &t->result, NULL, 1, &t->reduced, NULL, &t->error));
     TRY(mdist_strategy_fetch(t->strategy, t->reduced, NULL, NULL, NULL, &t->fetched, &t->error));
     TRY(mdist_value_tensor(t->fetched, 0, &tensor, &t->error));

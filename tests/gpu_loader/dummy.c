@@ -12,7 +12,7 @@
 #define DUMMY_TABLE_SIZE sizeof(mdist_gpu_api)
 #endif
 #ifndef DUMMY_VERSION
-#define DUMMY_VERSION "0.2.0"
+#define DUMMY_VERSION "0.3.0"
 #endif
 
 // No function in it may be called, since all are missing.

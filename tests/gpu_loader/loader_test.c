@@ -91,7 +91,7 @@ static void a_module_of_another_build_is_refused(void **state) {
     expect(DUMMY("abi"), NULL, 0, "does not match this libmdist: its interface has version 99, this library's has ");
     expect(DUMMY("size"), NULL, 0, "does not match this libmdist: its description has 8 bytes, this library's has ");
     expect(DUMMY("table_size"), NULL, 0, "does not match this libmdist: its table has 16 bytes, this library's has ");
-    expect(DUMMY("version"), NULL, 0, "does not match this libmdist: it was built with libmdist 0.0.9, this is 0.2.0");
+    expect(DUMMY("version"), NULL, 0, "does not match this libmdist: it was built with libmdist 0.0.9, this is 0.3.0");
 }
 
 static void drivers_without_gpus_are_told_apart(void **state) {
@@ -176,7 +176,7 @@ static int run_on_the_cpu(const Case *wanted) {
     if (mdist_config_create(&config, NULL) != MDIST_OK) return __LINE__;
     if (mdist_config_set(config, "devices", "cpu*2", NULL) != MDIST_OK) return __LINE__;
     if (mdist_strategy_create(config, &strategy, NULL) != MDIST_OK) return __LINE__;
-    if (mdist_run(strategy, add_up, NULL, NULL, 0, NULL, 0, NULL, NULL) != MDIST_OK) return __LINE__;
+    if (mdist_run(strategy, add_up, NULL, NULL, NULL) != MDIST_OK) return __LINE__;
     mdist_strategy_destroy(strategy);
     mdist_config_destroy(config);
     if (is_loaded()) return __LINE__;

@@ -52,7 +52,7 @@ static int update(Model *model, Operation *operation, const Value *inputs) {
         operation->inner[r] = (mdist_status_t)assign_copy(variable, r, operation->code, &inputs[1], &next.copies[r]);
     *variable = next;
     operation->results[0] = (Value){.there = 1, .leaf_count = 1};
-    operation->results[0].leaves[0].kind = own_kind(model);
+    operation->results[0].leaves[0].kind = MDIST_VALUE_PER_REPLICA;
     memcpy(operation->results[0].leaves[0].tensors, next.copies, sizeof next.copies);
     return MDIST_OK;
 }

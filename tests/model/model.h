@@ -66,8 +66,6 @@ int no_structure(const Value *value);
 int leaf_at(const Value *value, const char *path, int *leaf);
 int paths_make_a_tree(const Value *value);
 void sort_leaves(Value *value);
-/// Returns the kind of value that holds what each replica has: plain if each worker has one replica.
-mdist_value_kind_t own_kind(const Model *model);
 int check_destination(const Model *model, const char *destination);
 /// INVALID_ARGUMENT for a number that is no operation, and for MEAN of integers.
 int check_reduce_op(int op, int32_t dtype);

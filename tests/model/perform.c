@@ -242,10 +242,10 @@ static mdist_status_t call(Performance *self, const Operation *operation, mdist_
         case AT:
             return mdist_value_at(inputs[0], operation->paths[0], out, error);
         case ROWS:
-            return mdist_value_rows(inputs[0], inputs[1], out, error);
+            return mdist_value_sparse(inputs[0], inputs[1], out, error);
         case REDUCE:
-            return mdist_strategy_reduce(strategy, op, inputs[0], operation->axes, (size_t)operation->axis_count, out,
-                                         NULL, error);
+            return mdist_strategy_reduce_axes(strategy, op, inputs[0], operation->axes, (size_t)operation->axis_count,
+                                              out, NULL, error);
         case REDUCE_TO:
             return mdist_strategy_reduce_to(strategy, op, &inputs[0], (const char *const[]){destination}, 1, out, NULL,
                                             error);
@@ -263,7 +263,10 @@ static mdist_status_t call(Performance *self, const Operation *operation, mdist_
         case READ:
             return mdist_variable_read(variable, out, NULL, error);
         case UPDATE:
-            return mdist_update(variable, update_copy, &update, inputs, 1, out, 1, error);
+            return mdist_update(variable, update_copy, &update,
+                                &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = inputs, .argument_count = 1,
+                                                  .results = out, .result_count = 1},
+                                error);
         case RUN:
             return perform_run(self, operation, inputs, out, error);
         default: // MISPLACED
@@ -324,7 +327,7 @@ int perform_program(Performance *self, mdist_strategy_t *strategy, const Program
     pthread_mutex_init(&self->mutex, NULL);
     self->strategy = strategy;
     self->program = program;
-    const uint32_t worker = mdist_strategy_worker(strategy);
+    const uint32_t worker = mdist_strategy_rank(strategy);
     self->first = program->layout.first[worker];
     self->locals = local_count(&program->layout, worker);
     find_places(self);

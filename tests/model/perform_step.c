@@ -93,7 +93,7 @@ static mdist_status_t misplaced(Performance *self, int code, mdist_error_t **err
     mdist_variable_t *variable = NULL;
     switch (code) {
         case 0:
-            return mdist_strategy_reduce(self->strategy, MDIST_SUM, NULL, NULL, 0, &out, NULL, error);
+            return mdist_strategy_reduce(self->strategy, MDIST_SUM, NULL, &out, NULL, error);
         case 1:
             return mdist_strategy_gather(self->strategy, NULL, 0, &out, NULL, error);
         case 2:
@@ -101,9 +101,9 @@ static mdist_status_t misplaced(Performance *self, int code, mdist_error_t **err
         case 3:
             return mdist_variable_create(self->strategy, "misplaced", &tensor, &variable, NULL, error);
         case 4:
-            return mdist_update_non_slot(self->strategy, (mdist_update_fn)abort, NULL, NULL, 0, NULL, 0, error);
+            return mdist_update_devices(self->strategy, (mdist_update_fn)abort, NULL, NULL, error);
         default:
-            return mdist_run(self->strategy, nothing, NULL, NULL, 0, NULL, 0, NULL, error);
+            return mdist_run(self->strategy, nothing, NULL, NULL, error);
     }
 }
 
@@ -111,8 +111,8 @@ static mdist_status_t reduce_rows(mdist_replica_t *replica, Operands *operands, 
                                   mdist_error_t **error) {
     mdist_value_t *all = NULL;
     const mdist_status_t status =
-        mdist_all_reduce_rows(replica, (mdist_reduce_op_t)operands->operation->code, &operands->tensors[0],
-                              &operands->tensors[1], &all, NULL, error);
+        mdist_all_reduce_sparse(replica, (mdist_reduce_op_t)operands->operation->code, &operands->tensors[0],
+                                &operands->tensors[1], &all, NULL, error);
     if (status == MDIST_OK && mdist_value_indices(all, 0, &seen[0], NULL) == MDIST_OK &&
         mdist_value_tensor(all, 0, &seen[1], NULL) == MDIST_OK) {
         for (int i = 0; i < 2; ++i) { // read them now: the value owns their memory
@@ -212,7 +212,7 @@ static mdist_status_t call(const Step *step, Operands *operands, mdist_tensor_t 
         case STEP_ASSIGN:
             return mdist_replica_assign(replica, variable, assign, &tensors[0], NULL, error);
         case STEP_ASSIGN_ROWS:
-            return mdist_replica_assign_rows(replica, variable, assign, &tensors[0], &tensors[1], NULL, error);
+            return mdist_replica_assign_sparse(replica, variable, assign, &tensors[0], &tensors[1], NULL, error);
         case STEP_CREATE:
             return create(step->self, replica, operands, error);
         case RESULT:
@@ -327,7 +327,10 @@ static mdist_status_t run_on_own_threads(const Step *step, mdist_value_t *const 
                                          mdist_error_t **error) {
     Performance *const self = step->self;
     const mdist_status_t begun =
-        mdist_run_begin(self->strategy, arguments, (size_t)step->operation->from_count, 2, NULL, error);
+        mdist_run_begin(self->strategy,
+                        &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = arguments,
+                                          .argument_count = (size_t)step->operation->from_count, .result_count = 2},
+                        error);
     if (begun != MDIST_OK) return begun;
     OwnThread threads[MOST_REPLICAS];
     for (uint32_t i = 0; i < self->locals; ++i) {
@@ -342,6 +345,9 @@ mdist_status_t perform_run(Performance *self, const Operation *operation, mdist_
                            mdist_value_t **results, mdist_error_t **error) {
     Step step = {self, NULL, operation, operation->block->depth == 1 && operation->code % 2 == 0, NULL};
     if (step.entered) return run_on_own_threads(&step, arguments, results, error);
-    return mdist_run(self->strategy, step_of_run, &step, arguments, (size_t)operation->from_count, results, 2, NULL,
-                     error);
+    return mdist_run(
+        self->strategy, step_of_run, &step,
+        &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = arguments,
+                          .argument_count = (size_t)operation->from_count, .results = results, .result_count = 2},
+        error);
 }

@@ -249,7 +249,7 @@ static int result(const Model *model, Block *block, Operation *operation) {
     next.structured |= *path != '\0';
     Leaf *const leaf = &next.leaves[at];
     strcpy(leaf->path, path);
-    leaf->kind = own_kind(model);
+    leaf->kind = MDIST_VALUE_PER_REPLICA;
     memcpy(leaf->tensors, operation->inputs[0].leaves[0].tensors, sizeof leaf->tensors);
     if (partly) leaf->tensors[operation->root] = (Tensor){0};
     sort_leaves(&next);
@@ -288,13 +288,13 @@ static int assign(Model *model, Operation *operation) {
     return together ? cause : MDIST_OK; // the others do not wait
 }
 
-static int open_merge(const Model *model, Operation *operation) {
+static int open_merge(Operation *operation) {
     Block *const block = operation->block;
     block->failure = MDIST_OK;
     memset(block->registers, 0, sizeof block->registers);
     for (int i = 0; i < operation->from_count; ++i) {
         block->registers[i] = operation->inputs[i];
-        block->registers[i].leaves[0].kind = own_kind(model);
+        block->registers[i].leaves[0].kind = MDIST_VALUE_PER_REPLICA;
     }
     return MDIST_OK;
 }
@@ -355,7 +355,7 @@ int evaluate_in_step(Model *model, Block *block, Operation *operation) {
         case RESULT:
             return result(model, block, operation);
         case MERGE:
-            return open_merge(model, operation);
+            return open_merge(operation);
         case MISPLACED:
             all_get(model, operation, MDIST_ERR_WRONG_CONTEXT);
             return MDIST_OK;

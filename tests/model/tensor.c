@@ -116,12 +116,6 @@ static int is_zero(int32_t dtype, Number number) {
     return is_integer(dtype) ? number.whole == 0 : number.real == 0;
 }
 
-int all_zero(const Tensor *tensor) {
-    for (uint64_t i = 0; i < tensor->elements; ++i)
-        if (!is_zero(tensor->dtype, tensor->numbers[i])) return 0;
-    return 1;
-}
-
 int any_zero(const Tensor *tensor) {
     for (uint64_t i = 0; i < tensor->elements; ++i)
         if (is_zero(tensor->dtype, tensor->numbers[i])) return 1;

@@ -41,7 +41,6 @@ int64_t index_at(const Tensor *indices, uint64_t i);
 int same_shape(const Tensor *a, const Tensor *b);
 /// Tells whether type and shape are the same, except for dimension `free`; -1: without exception.
 int alike_but(const Tensor *a, const Tensor *b, int32_t free);
-int all_zero(const Tensor *tensor);
 int any_zero(const Tensor *tensor);
 /// Returns the number of elements of one row: the product of all dimensions but the first.
 uint64_t row_elements(const Tensor *tensor);

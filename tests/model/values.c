@@ -5,10 +5,6 @@
 #include <ctype.h>
 #include <string.h>
 
-mdist_value_kind_t own_kind(const Model *model) {
-    return model->replicas == model->workers ? MDIST_VALUE_PLAIN : MDIST_VALUE_PER_REPLICA;
-}
-
 // ---- Structures.
 
 /// Compares paths by character. Positions come before names, in numeric order, since there are never more than ten.
@@ -153,10 +149,9 @@ int value_rows(const Model *model, const Value *indices, const Value *values, Va
 
 // ---- Reductions.
 
-/// Tells whether each replica has its own content. With one replica per worker, that is true of a plain value, too.
-static int differs_by_replica(const Model *model, const Leaf *leaf) {
-    return leaf->kind == MDIST_VALUE_PER_REPLICA ||
-           (leaf->kind == MDIST_VALUE_PLAIN && model->workers > 1 && model->replicas == model->workers);
+/// Tells whether each replica has its own content.
+static int differs_by_replica(const Leaf *leaf) {
+    return leaf->kind == MDIST_VALUE_PER_REPLICA;
 }
 
 /// Bits are for integers and bool. A bool has no sum, product or mean.
@@ -171,17 +166,10 @@ int check_reduce_op(int op, int32_t dtype) {
     return op == MDIST_MEAN && is_integer(dtype) ? MDIST_ERR_INVALID_ARGUMENT : MDIST_OK;
 }
 
-/// Tells whether a content that is the same for all reduces to itself. SUM, PROD and XOR do not. SUM and XOR do if
-/// it is plain and all 0. With one replica, every operation does. All else is refused, since the meaning would be
-/// unclear.
-static int reduces_to_itself(const Model *model, int op, mdist_value_kind_t kind, const Tensor *tensors) {
+/// Tells whether a content that is the same for all reduces to itself. SUM, PROD and XOR do not.
+static int reduces_to_itself(int op, const Tensor *tensors) {
     if (!is_defined(op, tensors[0].dtype)) return MDIST_ERR_INVALID_ARGUMENT;
-    if ((op != MDIST_SUM && op != MDIST_PROD && op != MDIST_XOR) || model->replicas == 1) return MDIST_OK;
-    if (kind != MDIST_VALUE_PLAIN || op == MDIST_PROD) return MDIST_ERR_INVALID_ARGUMENT;
-    uint32_t zeros = 0;
-    for (uint32_t r = 0; r < model->replicas; ++r) zeros += (uint32_t)all_zero(&tensors[r]);
-    if (zeros != 0 && zeros != model->replicas) return SKIP; // the workers differ
-    return zeros != 0 ? MDIST_OK : MDIST_ERR_INVALID_ARGUMENT;
+    return op != MDIST_SUM && op != MDIST_PROD && op != MDIST_XOR ? MDIST_OK : MDIST_ERR_INVALID_ARGUMENT;
 }
 
 static int all_alike_but(const Model *model, const Tensor *tensors, int32_t free) {
@@ -206,7 +194,7 @@ static int reduce_rows(const Model *model, int op, Leaf *leaf) {
     const int status = check_reduce_op(op, leaf->tensors[0].dtype);
     if (status != MDIST_OK) return status;
     if (op != MDIST_SUM && op != MDIST_MEAN) return MDIST_ERR_UNSUPPORTED;
-    if (!differs_by_replica(model, leaf)) return reduces_to_itself(model, op, leaf->kind, leaf->tensors);
+    if (!differs_by_replica(leaf)) return reduces_to_itself(op, leaf->tensors);
     if (!all_alike_but(model, leaf->tensors, 0)) return MDIST_ERR_MISMATCH;
     if (too_large(model, leaf->tensors) || too_large(model, leaf->indices)) return SKIP;
     give_all(model, leaf->indices, join_tensors(leaf->indices, model->replicas, 0));
@@ -217,7 +205,7 @@ static int reduce_rows(const Model *model, int op, Leaf *leaf) {
 
 static int reduce_leaf(const Model *model, int op, Leaf *leaf) {
     if (leaf->has_rows) return reduce_rows(model, op, leaf);
-    if (!differs_by_replica(model, leaf)) return reduces_to_itself(model, op, leaf->kind, leaf->tensors);
+    if (!differs_by_replica(leaf)) return reduces_to_itself(op, leaf->tensors);
     if (!all_alike_but(model, leaf->tensors, -1)) return MDIST_ERR_MISMATCH;
     const int status = check_reduce_op(op, leaf->tensors[0].dtype);
     if (status == MDIST_OK) give_all(model, leaf->tensors, reduce_tensors(op, leaf->tensors, model->replicas));
@@ -249,12 +237,12 @@ static int reduce_leaf_over(const Model *model, int op, const Operation *axes, L
         for (int32_t d = 0; d < first->rank; ++d)
             if (!over[d] && tensor->shape[d] != first->shape[d]) return MDIST_ERR_MISMATCH;
     }
-    if (leaf->kind != MDIST_VALUE_PLAIN || differs_by_replica(model, leaf)) {
+    if (leaf->kind != MDIST_VALUE_PLAIN || differs_by_replica(leaf)) {
         give_all(model, leaf->tensors, reduce_dimensions(op, leaf->tensors, model->replicas, over));
         return MDIST_OK;
     }
     for (uint32_t r = 0; r < model->replicas; ++r) leaf->tensors[r] = reduce_dimensions(op, &leaf->tensors[r], 1, over);
-    return reduces_to_itself(model, op, leaf->kind, leaf->tensors);
+    return reduces_to_itself(op, leaf->tensors);
 }
 
 int reduce_value(const Model *model, int op, const Value *value, const Operation *axes, int everywhere, Value *out) {

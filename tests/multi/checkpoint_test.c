@@ -142,7 +142,7 @@ static void fail_alike(void) {
     GIVES(MDIST_OK, mdist_checkpoint_create(w.strategy, "/proc/no/folder", 2, &nowhere, &error));
     mdist_error_t *refused = NULL;
     REQUIRE(mdist_checkpoint_save(nowhere, 4, NULL, &refused) == MDIST_ERR_IO);
-    REQUIRE(mdist_error_worker(refused) == 0 && mdist_error_native(refused) == ENOENT); // of worker 0's mkdir
+    REQUIRE(mdist_error_rank(refused) == 0 && mdist_error_native(refused) == ENOENT); // of worker 0's mkdir
     REQUIRE(strstr(mdist_error_message(refused), "/proc/no") != NULL);
     mdist_error_free(refused);
     mdist_checkpoint_destroy(nowhere);
@@ -169,11 +169,11 @@ static void is_lost_while_saving(void) {
     World w = make_world();
     set_world(&w, 1);
     GIVES(MDIST_OK, mdist_checkpoint_save(w.checkpoint, 1, NULL, &error));
-    mdist_run(w.strategy, dies_among_others, NULL, NULL, 0, NULL, 0, NULL, NULL); // whether it hears of the loss or not
+    mdist_run(w.strategy, dies_among_others, NULL, NULL, NULL); // whether it hears of the loss or not
     mdist_error_t *cause = NULL;
     const mdist_status_t status = mdist_checkpoint_save(w.checkpoint, 2, NULL, &cause);
     REQUIRE(status == MDIST_ERR_PEER_LOST);
-    REQUIRE(mdist_error_worker(cause) == victim);
+    REQUIRE(mdist_error_rank(cause) == victim);
     mdist_error_free(cause);
     REQUIRE(mdist_checkpoint_save(w.checkpoint, 2, NULL, NULL) != MDIST_OK);
     uint64_t number = 0;

@@ -40,7 +40,7 @@ static int32_t one_of_each(mdist_replica_t *replica, void *user_data) {
 static void use_every_collective(void) {
     mdist_strategy_t *strategy = join();
     sum_of_ranks = (uint64_t)worker_count * (worker_count - 1) / 2;
-    GIVES(MDIST_OK, mdist_run(strategy, one_of_each, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, one_of_each, NULL, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DO(call)                                                                                       \
-    do {                                                                                               \
-        mdist_error_t *problem = NULL;                                                                 \
-        if ((call) == MDIST_OK) break;                                                                 \
+#define DO(call)                                                                                         \
+    do {                                                                                                 \
+        mdist_error_t *problem = NULL;                                                                   \
+        if ((call) == MDIST_OK) break;                                                                   \
         printf("%s failed: %s: %s\n", #call, mdist_error_reason(problem), mdist_error_message(problem)); \
-        mdist_error_free(problem);                                                                     \
-        return 3;                                                                                      \
+        mdist_error_free(problem);                                                                       \
+        return 3;                                                                                        \
     } while (0)
 
 /// One replica alone doubles its weights by a graph that adds them to themselves.
@@ -55,10 +55,9 @@ static int32_t double_between(mdist_replica_t *replica, void *user_data) {
 static mdist_status_t run_doubling(mdist_strategy_t *strategy, Doubling *doubling, mdist_error_t **error) {
     const char *const way = getenv("TEST_GRAPH");
     mdist_replica_t *replica;
-    if (way == NULL) return mdist_run(strategy, double_by_graph, doubling, NULL, 0, NULL, 0, NULL, error);
-    if (strcmp(way, "between") == 0)
-        return mdist_run(strategy, double_between, doubling, NULL, 0, NULL, 0, NULL, error);
-    mdist_status_t status = mdist_run_begin(strategy, NULL, 0, 0, NULL, error);
+    if (way == NULL) return mdist_run(strategy, double_by_graph, doubling, NULL, error);
+    if (strcmp(way, "between") == 0) return mdist_run(strategy, double_between, doubling, NULL, error);
+    mdist_status_t status = mdist_run_begin(strategy, NULL, error);
     if (status == MDIST_OK) status = mdist_replica_enter(strategy, 0, &replica, error);
     if (status != MDIST_OK) return status;
     (void)mdist_replica_exit(replica, double_between(replica, doubling), NULL); // the run's end tells of failures

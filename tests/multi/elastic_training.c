@@ -127,7 +127,7 @@ static int32_t numbers_of_one(const mdist_input_context_t *context, mdist_datase
         return 1;
     // What must not be: a dataset that depends on the worker.
     const int is_wrong = strcmp(getenv("TEST_FUNCTION"), "by worker") == 0;
-    const uint64_t index = is_wrong ? mdist_strategy_worker(strategy) : context->pipeline;
+    const uint64_t index = is_wrong ? mdist_strategy_rank(strategy) : context->pipeline;
     mdist_dataset_t *range, *counted, *own, *shuffled, *repeated;
     DO(mdist_dataset_range(0, 160, 1, &range, &problem));
     DO(mdist_dataset_filter(range, count_read, NULL, NULL, &counted, &problem));
@@ -205,7 +205,7 @@ static mdist_status_t print_result(mdist_strategy_t *strategy, uint32_t generati
 static void check_newcomer(mdist_strategy_t *strategy) {
     mdist_error_t *error = NULL;
     Step step = {0, reach_step};
-    const mdist_status_t ran = mdist_run(strategy, step_of_state, &step, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t ran = mdist_run(strategy, step_of_state, &step, NULL, &error);
     if (ran != MDIST_ERR_FAILED_PRECONDITION || strcmp(mdist_error_reason(error), "joining") != 0)
         fail_worker("mdist_run of a newcomer", error);
     mdist_error_free(error);
@@ -253,7 +253,7 @@ static int32_t step_of_old_group(mdist_replica_t *replica, void *user_data) {
 
 /// Uses what has ended with the generation, and ends the worker.
 static void use_old_handles(mdist_strategy_t *strategy, mdist_group_t *group) {
-    (void)mdist_run(strategy, step_of_old_group, group, NULL, 0, NULL, 0, NULL, NULL); // it fails, as its calls did
+    (void)mdist_run(strategy, step_of_old_group, group, NULL, NULL); // it fails, as its calls did
     mdist_group_destroy(group);
     mdist_strategy_destroy(strategy);
     tell("result refused");
@@ -331,7 +331,9 @@ static int train(void) {
         }
         if (status == MDIST_OK && !changed) status = mdist_iterator_next(iterator, &element, 1, &error);
         if (status == MDIST_OK && !changed)
-            status = mdist_run(strategy, step_of_state, &step, &element, 1, NULL, 0, NULL, &error);
+            status = mdist_run(strategy, step_of_state, &step,
+                               &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &element, .argument_count = 1},
+                               &error);
         mdist_value_destroy(element);
         if (status == MDIST_OK && !begun++) { // all workers have the first commit
             tell("begun");
@@ -354,7 +356,7 @@ static int train(void) {
         error = NULL;
         status = mdist_regroup(strategy, &change, NULL, &error);
         if (status != MDIST_OK && has_result) break; // the others have left
-        if (status != MDIST_OK && mdist_run(strategy, do_nothing, NULL, NULL, 0, NULL, 0, NULL, NULL) == MDIST_OK)
+        if (status != MDIST_OK && mdist_run(strategy, do_nothing, NULL, NULL, NULL) == MDIST_OK)
             fail_worker("to refuse a run after a regroup that failed", error);
         if (status != MDIST_OK) { // what it has created can still be used and destroyed
             print_failure("mdist_regroup", error);

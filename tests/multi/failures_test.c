@@ -2,6 +2,7 @@
 // Workers make different calls, come late or never, or fail by themselves. All workers must be told what was wrong and
 // where. None may hang or get a wrong sum.
 #include "multi.h"
+#include "started.h"
 
 enum { LENGTH = 50000, BUFFERS = 6 };
 
@@ -55,8 +56,7 @@ enum { DIFFERENCES = sizeof differences / sizeof differences[0] };
 static mdist_status_t reduce_started(mdist_replica_t *replica, const Call *call, const mdist_buffer_t *buffers) {
     mdist_work_t *work = NULL;
     int32_t done = 0;
-    mdist_status_t status =
-        mdist_all_reduce_start(replica, call->op, buffers, buffers, call->buffers, &work, NULL, NULL);
+    mdist_status_t status = start_all_reduce(replica, call->op, buffers, buffers, call->buffers, &work, NULL, NULL);
     if (status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
     mdist_work_destroy(work);
     return status;
@@ -108,14 +108,14 @@ static void differ(void) {
     for (size_t i = 0; i < DIFFERENCES; ++i) {
         Difference difference = differences[i];
         mdist_strategy_t *strategy = join();
-        GIVES(MDIST_ERR_MISMATCH, mdist_run(strategy, different_step, &difference, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_ERR_MISMATCH, mdist_run(strategy, different_step, &difference, NULL, &error));
         for (int w = 0; w < 2; ++w) {
             if (strstr(message, difference.words[w]) != NULL) continue;
             fprintf(stderr, "%s: no \"%s\" in: %s\n", difference.name, difference.words[w], message);
             GIVE_UP("both sides are in the message");
         }
         REQUIRE(strcmp(reason, "different_calls") == 0);
-        GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, different_step, &difference, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, different_step, &difference, NULL, &error));
         mdist_strategy_destroy(strategy);
     }
 }
@@ -141,8 +141,8 @@ static mdist_status_t call_across(mdist_strategy_t *strategy, Wrong wrong, int i
     if (wrong == BAD_OP)
         status = mdist_strategy_reduce_to(strategy, is_wrong ? 9 : MDIST_SUM, &value, NULL, 1, &out, NULL, why);
     if (wrong == NO_PLACE_FOR_IT) status = mdist_strategy_gather(strategy, value, 0, is_wrong ? NULL : &out, NULL, why);
-    if (wrong == BAD_AXIS) status = mdist_strategy_reduce(strategy, MDIST_SUM, value, &axis, 1, &out, NULL, why);
-    if (wrong == BAD_HANDLE) status = mdist_strategy_reduce(strategy, MDIST_SUM, *values, NULL, 0, &out, NULL, why);
+    if (wrong == BAD_AXIS) status = mdist_strategy_reduce_axes(strategy, MDIST_SUM, value, &axis, 1, &out, NULL, why);
+    if (wrong == BAD_HANDLE) status = mdist_strategy_reduce(strategy, MDIST_SUM, *values, &out, NULL, why);
     if (wrong == NO_BUFFERS)
         status = mdist_strategy_all_reduce(strategy, MDIST_SUM, is_wrong ? NULL : buffers, buffers, 1, NULL, why);
     if (wrong == BAD_SPEC) status = mdist_variable_create(strategy, is_wrong ? "" : "x", &spec, &variable, NULL, why);
@@ -198,7 +198,7 @@ static int32_t returning_step(mdist_replica_t *replica, void *user_data) {
 
 static mdist_error_t *failure_of(mdist_strategy_t *strategy, mdist_step_fn step, mdist_status_t wanted) {
     mdist_error_t *error = NULL;
-    const mdist_status_t status = mdist_run(strategy, step, strategy, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_run(strategy, step, strategy, NULL, &error);
     if (status != wanted)
         fprintf(stderr, "worker %u: %s, not %s: %s\n", rank, mdist_status_name(status), mdist_status_name(wanted),
                 mdist_error_message(error));
@@ -213,7 +213,7 @@ static void require_cause(const mdist_error_t *cause) {
              why_it_fails());
     REQUIRE(strstr(mdist_error_message(cause), sentence) != NULL);
     REQUIRE(mdist_error_native(cause) == 77);
-    REQUIRE(mdist_error_worker(cause) == victim || (rank == victim && mdist_error_worker(cause) == MDIST_NONE));
+    REQUIRE(mdist_error_rank(cause) == victim || (rank == victim && mdist_error_rank(cause) == MDIST_NONE));
 }
 
 static void one_step_fails(void) {
@@ -222,7 +222,7 @@ static void one_step_fails(void) {
         failure_of(strategy, returning_step, rank == victim ? MDIST_ERR_CALLBACK : MDIST_ERR_ABORTED);
     require_cause(cause);
     mdist_error_free(cause);
-    GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, barrier_step, NULL, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -231,7 +231,7 @@ static void one_exit_fails(void) {
     mdist_strategy_t *strategy = join();
     mdist_replica_t *replica = NULL;
     mdist_error_t *cause = NULL;
-    GIVES(MDIST_OK, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run_begin(strategy, NULL, &error));
     GIVES(MDIST_OK, mdist_replica_enter(strategy, 0, &replica, &error));
     const int32_t code = returning_step(replica, NULL);
     REQUIRE(code == (rank == victim ? 77 : 1));
@@ -251,7 +251,7 @@ static int32_t aborting_step(mdist_replica_t *replica, void *user_data) {
 static void one_aborts(void) {
     mdist_strategy_t *strategy = join();
     mdist_error_free(failure_of(strategy, aborting_step, MDIST_ERR_ABORTED));
-    GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, barrier_step, NULL, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -269,12 +269,12 @@ static void is_late_for(Call call) {
     mdist_strategy_t *strategy = join();
     if (rank == victim) {
         mdist_error_t *error = NULL;
-        const mdist_status_t status = mdist_run(strategy, late_step, &call, NULL, 0, NULL, 0, NULL, &error);
+        const mdist_status_t status = mdist_run(strategy, late_step, &call, NULL, &error);
         REQUIRE(status == MDIST_ERR_TIMEOUT || status == MDIST_ERR_ABORTED);
-        REQUIRE_UNLESS_LATE(mdist_error_worker(error) == victim, status);
+        REQUIRE_UNLESS_LATE(mdist_error_rank(error) == victim, status);
         mdist_error_free(error);
     } else {
-        GIVES(MDIST_ERR_TIMEOUT, mdist_run(strategy, late_step, &call, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_ERR_TIMEOUT, mdist_run(strategy, late_step, &call, NULL, &error));
         char words[64];
         snprintf(words, sizeof words, "worker %u (127.", victim);
         const char *const named = strstr(message, words);
@@ -317,7 +317,7 @@ static void nobody_knows_the_store(void) {
 
 static void all_is_well(void) {
     mdist_strategy_t *strategy = join();
-    GIVES(MDIST_OK, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, barrier_step, NULL, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 

@@ -26,7 +26,7 @@ static void any_order(void) {
         for (int again = 0; again < 2; ++again, ++trial.seed) {
             if (again != 0) expect(&trial, mdist_strategy_replica_count(strategy));
             mdist_error_t *failed = NULL;
-            const mdist_status_t status = mdist_run(strategy, trial_step, &trial, NULL, 0, NULL, 0, NULL, &failed);
+            const mdist_status_t status = mdist_run(strategy, trial_step, &trial, NULL, &failed);
             for (uint32_t r = 0; r < local_replicas; ++r)
                 if (trial.notes[r].text[0] != '\0') GIVE_UP(trial.notes[r].text);
             check_status(MDIST_OK, status, failed, "mdist_run", __FILE__, __LINE__);
@@ -56,7 +56,7 @@ static int32_t lone_step(mdist_replica_t *replica, void *user_data) {
 static double lone_norm(mdist_strategy_t *strategy, uint64_t bucket_bytes) {
     Trial self = {.seed = 41, .model = random_model(41, 0), .op = MDIST_SUM};
     make_gradients(&self, strategy, bucket_bytes, 0);
-    GIVES(MDIST_OK, mdist_run(strategy, lone_step, &self, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, lone_step, &self, NULL, &error));
     mdist_gradients_destroy(self.gradients);
     return self.norms[0];
 }
@@ -116,7 +116,7 @@ static void fail_somehow(void) {
     GIVES(MDIST_OK, mdist_gradients_create(strategy, like, GRADIENTS, &self.gradients, &options, &error));
     mdist_error_t *cause = NULL;
     const mdist_status_t status =
-        mdist_run(strategy, self.how == LAGS ? lagging_step : failing_step, &self, NULL, 0, NULL, 0, NULL, &cause);
+        mdist_run(strategy, self.how == LAGS ? lagging_step : failing_step, &self, NULL, &cause);
     const int own = rank == victim;
     mdist_status_t wanted = status;
     if (self.how == DIES) wanted = MDIST_ERR_PEER_LOST;
@@ -126,7 +126,7 @@ static void fail_somehow(void) {
     if (status != wanted || status == MDIST_OK)
         fprintf(stderr, "worker %u: %s: %s\n", rank, mdist_status_name(status), mdist_error_message(cause));
     REQUIRE(status == wanted && status != MDIST_OK);
-    if (self.how == DIES) REQUIRE(mdist_error_worker(cause) == victim);
+    if (self.how == DIES) REQUIRE(mdist_error_rank(cause) == victim);
     if (self.how == LAGS) REQUIRE(strstr(mdist_error_message(cause), "2 rounds") != NULL);
     mdist_error_free(cause);
     mdist_gradients_destroy(self.gradients);

@@ -2,6 +2,7 @@
 // Groups of replicas of several workers: the bits of one process in every layout, groups that do not wait for each
 // other, and what members and others hear when something goes wrong.
 #include "random_calls.h"
+#include "started.h"
 
 #include <signal.h>
 
@@ -51,7 +52,7 @@ static void independent(void) {
             if (g < worker_count ? r / 2 == g : r % 2 == g - worker_count) list[count++] = r;
         GIVES(MDIST_OK, mdist_group_create(strategy, list, count, &groups[g], &error));
     }
-    GIVES(MDIST_OK, mdist_run(strategy, independent_step, groups, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, independent_step, groups, NULL, &error));
     for (uint32_t g = 0; g < worker_count + 2; ++g) mdist_group_destroy(groups[g]);
     mdist_strategy_destroy(strategy);
 }
@@ -72,8 +73,8 @@ static int32_t overlapping_step(mdist_replica_t *replica, void *user_data) {
     const mdist_call_options_t *options[] = {&pair, &all};
     for (int i = 0; i < 2; ++i) {
         const int which = id < 2 ? i : 1 - i; // started in different orders, which different groups may
-        if (mdist_all_reduce_start(replica, MDIST_SUM, &buffers[which], &buffers[which], 1, &works[which],
-                                   options[which], NULL) != MDIST_OK)
+        if (start_all_reduce(replica, MDIST_SUM, &buffers[which], &buffers[which], 1, &works[which], options[which],
+                             NULL) != MDIST_OK)
             return 1;
     }
     for (int i = 0; i < 2; ++i) {
@@ -89,8 +90,7 @@ static void overlapping(void) {
     mdist_strategy_t *strategy = join();
     mdist_group_t *groups[3];
     for (int g = 0; g < 3; ++g) GIVES(MDIST_OK, mdist_group_create(strategy, lists[g], sizes[g], &groups[g], &error));
-    for (int i = 0; i < 5; ++i)
-        GIVES(MDIST_OK, mdist_run(strategy, overlapping_step, groups, NULL, 0, NULL, 0, NULL, &error));
+    for (int i = 0; i < 5; ++i) GIVES(MDIST_OK, mdist_run(strategy, overlapping_step, groups, NULL, &error));
     for (int g = 0; g < 3; ++g) mdist_group_destroy(groups[g]);
     mdist_strategy_destroy(strategy);
 }
@@ -124,7 +124,7 @@ static void calls_differ(void) {
     mdist_strategy_t *strategy = join();
     mdist_group_t *group = NULL;
     GIVES(MDIST_OK, mdist_group_create(strategy, list, 2, &group, &error));
-    GIVES(MDIST_ERR_MISMATCH, mdist_run(strategy, calls_differ_step, group, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_MISMATCH, mdist_run(strategy, calls_differ_step, group, NULL, &error));
     REQUIRE(strstr(message, "group {2, 1}: workers disagree: worker ") != NULL);
     REQUIRE(strstr(message, "float32 x 1") != NULL && strstr(message, "float32 x 2") != NULL);
     REQUIRE(strstr(message, "worker 0 is in operation 1") != NULL ||
@@ -147,9 +147,9 @@ static void late(void) {
     mdist_group_t *group = NULL;
     GIVES(MDIST_OK, mdist_group_create(strategy, list, 2, &group, &error));
     if (rank == victim) {
-        mdist_run(strategy, late_step, group, NULL, 0, NULL, 0, NULL, NULL);
+        mdist_run(strategy, late_step, group, NULL, NULL);
     } else if (rank == 0) {
-        GIVES(MDIST_ERR_TIMEOUT, mdist_run(strategy, late_step, group, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_ERR_TIMEOUT, mdist_run(strategy, late_step, group, NULL, &error));
         REQUIRE(strstr(message, "of group {0, 2}") != NULL && strstr(message, "worker 2") != NULL);
         REQUIRE(guilty_worker == 2);
     }
@@ -176,9 +176,9 @@ static void killed(void) {
     for (uint32_t w = 0; w < worker_count; ++w) lists[0][w] = 2 * w, lists[1][worker_count - 1 - w] = 2 * w + 1;
     for (int g = 0; g < 2; ++g)
         GIVES(MDIST_OK, mdist_group_create(strategy, lists[g], worker_count, &groups[g], &error));
-    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, killed_step, groups, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, killed_step, groups, NULL, &error));
     REQUIRE(guilty_worker == victim);
-    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, killed_step, groups, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, killed_step, groups, NULL, &error));
     REQUIRE(guilty_worker == victim);
     for (int g = 0; g < 2; ++g) mdist_group_destroy(groups[g]);
     mdist_strategy_destroy(strategy);
@@ -195,14 +195,14 @@ static int32_t twice_and_minus(const void *left, const void *right, void *out, u
 
 typedef struct Prepared {
     float x[2]; // by local replica
-    mdist_call_t *calls[2];
+    mdist_prepared_t *calls[2];
 } Prepared;
 
-static mdist_status_t make_call(mdist_replica_t *replica, mdist_call_t *call, int starts) {
+static mdist_status_t make_call(mdist_replica_t *replica, mdist_prepared_t *call, int starts) {
     mdist_work_t *work = NULL;
     int32_t done = 0;
-    if (!starts) return mdist_call_run(replica, call, NULL);
-    mdist_status_t status = mdist_call_start(replica, call, &work, NULL);
+    if (!starts) return mdist_prepared_run(replica, call, NULL);
+    mdist_status_t status = mdist_prepared_start(replica, call, &work, NULL);
     if (status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
     mdist_work_destroy(work);
     return status;
@@ -230,19 +230,19 @@ static void prepared(void) {
     const mdist_call_options_t options = in(group);
     for (uint32_t local = 0; local < 2; ++local) {
         const mdist_buffer_t buffer = buffer_of(&self.x[local], MDIST_FLOAT32, 1);
-        const mdist_call_description_t it = {.struct_size = sizeof it,
-                                             .kind = MDIST_CALL_ALL_REDUCE,
-                                             .op = (int32_t)op,
-                                             .inputs = &buffer,
-                                             .outputs = &buffer,
-                                             .buffer_count = 1};
+        const mdist_collective_description_t it = {.struct_size = sizeof it,
+                                                   .kind = MDIST_COLLECTIVE_ALL_REDUCE,
+                                                   .op = (int32_t)op,
+                                                   .inputs = &buffer,
+                                                   .outputs = &buffer,
+                                                   .buffer_count = 1};
         if (mdist_group_position(group, 2 * rank + local) != MDIST_NONE)
-            GIVES(MDIST_OK, mdist_call_create(strategy, local, &it, &self.calls[local], &options, &error));
+            GIVES(MDIST_OK, mdist_prepared_create(strategy, local, &it, &self.calls[local], &options, &error));
     }
     mdist_group_destroy(group);
     mdist_operator_unregister(op);
-    GIVES(MDIST_OK, mdist_run(strategy, prepared_step, &self, NULL, 0, NULL, 0, NULL, &error));
-    for (uint32_t local = 0; local < 2; ++local) mdist_call_destroy(self.calls[local]);
+    GIVES(MDIST_OK, mdist_run(strategy, prepared_step, &self, NULL, &error));
+    for (uint32_t local = 0; local < 2; ++local) mdist_prepared_destroy(self.calls[local]);
     mdist_strategy_destroy(strategy);
 }
 
@@ -256,7 +256,7 @@ static void many_groups(void) {
         GIVES(MDIST_OK, mdist_group_create(strategy, list, 2, &group, &error));
         REQUIRE(mdist_group_size(group) == 2 && mdist_group_position(group, list[1]) == 1);
         mdist_replica_t *replica = NULL;
-        GIVES(MDIST_OK, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run_begin(strategy, NULL, &error));
         GIVES(MDIST_OK, mdist_replica_enter(strategy, 0, &replica, &error));
         if (mdist_group_position(group, rank) != MDIST_NONE)
             for (int turn = 0; turn < 3; ++turn) {

@@ -65,17 +65,17 @@ static void messages_change(void) {
     const int control = getenv("TEST_CONTROL") != NULL;
     Traffic before = traffic_of(1, 1), traffic = traffic_of(1, 0);
     // Its data connections are made with this, so the next header is one of a control connection.
-    if (control) GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &before, NULL, 0, NULL, 0, NULL, &error));
+    if (control) GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &before, NULL, &error));
     if (rank == victim) *(control ? &changes_header_at : &changes_at) = (uint64_t)atoll(getenv("TEST_BYTE"));
     mdist_error_t *cause = NULL;
-    const mdist_status_t status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &cause);
+    const mdist_status_t status = mdist_run(strategy, traffic_step, &traffic, NULL, &cause);
     fprintf(stderr, "worker %u: %s: %s\n", rank, mdist_status_name(status), mdist_error_message(cause));
     REQUIRE(!traffic.wrong);
     REQUIRE_UNLESS_LATE(
         status == (control ? MDIST_ERR_PEER_LOST : MDIST_ERR_DATA_LOSS) || (!control && status == MDIST_ERR_MISMATCH),
         status);
-    if (rank == victim && !control) REQUIRE(mdist_error_worker(cause) == 1 - rank);
-    REQUIRE(mdist_error_worker(cause) != MDIST_NONE);
+    if (rank == victim && !control) REQUIRE(mdist_error_rank(cause) == 1 - rank);
+    REQUIRE(mdist_error_rank(cause) != MDIST_NONE);
     mdist_error_free(cause);
     mdist_strategy_destroy(strategy);
 }
@@ -85,12 +85,12 @@ static void bytes_change(void) {
     mdist_strategy_t *strategy = join();
     Traffic traffic = traffic_of((uint32_t)atoi(getenv("TEST_SEED")), 0);
     if (rank == victim) changes_at = (uint64_t)atoll(getenv("TEST_BYTE"));
-    GIVES(MDIST_ERR_DATA_LOSS, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_DATA_LOSS, mdist_run(strategy, traffic_step, &traffic, NULL, &error));
     REQUIRE(!traffic.wrong);
     REQUIRE(strcmp(reason, "checksum") == 0);
     REQUIRE(guilty_worker != MDIST_NONE && guilty_worker != victim); // the worker that sent the bytes
     if (worker_count == 2) REQUIRE(guilty_worker == 1 - victim);
-    GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_ABORTED, mdist_run(strategy, traffic_step, &traffic, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -113,7 +113,7 @@ static void storm_of_signals(void) {
     for (uint32_t round = 0; round < 3; ++round) {
         mdist_strategy_t *strategy = join();
         Traffic traffic = traffic_of(round, OPERATIONS);
-        GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, &error));
         mdist_strategy_destroy(strategy);
     }
     REQUIRE(setitimer(ITIMER_REAL, &never, NULL) == 0);
@@ -146,7 +146,7 @@ static void no_descriptors_while_running(void) {
     for (int round = 0; round < 3; ++round) {
         if (rank == victim && round == 1) take_descriptors(0);
         Traffic traffic = traffic_of(1, OPERATIONS);
-        GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, &error));
         give_descriptors_back();
     }
     mdist_strategy_destroy(strategy);
@@ -158,10 +158,10 @@ static mdist_status_t forms(void) {
     mdist_error_t *error = NULL;
     Traffic traffic = traffic_of(1, 5);
     mdist_status_t status = mdist_strategy_create(NULL, &strategy, &error);
-    if (status == MDIST_OK) status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error);
+    if (status == MDIST_OK) status = mdist_run(strategy, traffic_step, &traffic, NULL, &error);
     const int told =
         status == MDIST_ERR_TIMEOUT || (rank == victim && status == MDIST_ERR_RESOURCE) ||
-        (mdist_error_worker(error) != MDIST_NONE && (status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST));
+        (mdist_error_rank(error) != MDIST_NONE && (status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST));
     if (status != MDIST_OK)
         fprintf(stderr, "worker %u, %s: %s: %s\n", rank, strategy == NULL ? "forming" : "running",
                 mdist_status_name(status), mdist_error_message(error));
@@ -216,12 +216,11 @@ static void no_shared_memory_left(void) {
     mdist_strategy_t *strategy = join();
     mdist_error_t *error = NULL;
     Traffic traffic = traffic_of(3, OPERATIONS);
-    const mdist_status_t status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_run(strategy, traffic_step, &traffic, NULL, &error);
     REQUIRE(!traffic.wrong);
     if (status != MDIST_OK) fprintf(stderr, "# %s: %s\n", mdist_status_name(status), mdist_error_message(error));
-    REQUIRE(
-        status == MDIST_OK || status == MDIST_ERR_RESOURCE || status == MDIST_ERR_OUT_OF_MEMORY ||
-        ((status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST) && mdist_error_worker(error) != MDIST_NONE));
+    REQUIRE(status == MDIST_OK || status == MDIST_ERR_RESOURCE || status == MDIST_ERR_OUT_OF_MEMORY ||
+            ((status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST) && mdist_error_rank(error) != MDIST_NONE));
     REQUIRE(status == MDIST_OK || getenv("TEST_SHORT") != NULL);
     mdist_error_free(error);
     mdist_strategy_destroy(strategy);

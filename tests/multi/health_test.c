@@ -20,7 +20,7 @@ static void one_is_killed(void) {
     }
     mdist_error_t *error = await_illness(strategy);
     REQUIRE(mdist_error_status(error) == MDIST_ERR_PEER_LOST);
-    REQUIRE(mdist_error_worker(error) == victim);
+    REQUIRE(mdist_error_rank(error) == victim);
     mdist_error_free(error);
     mdist_strategy_destroy(strategy);
 }
@@ -31,7 +31,7 @@ static int32_t meet(mdist_replica_t *replica, void *user_data) {
 }
 
 static mdist_status_t meet_in_a_run(mdist_strategy_t *strategy, mdist_error_t **error) {
-    return mdist_run(strategy, meet, NULL, NULL, 0, NULL, 0, NULL, error);
+    return mdist_run(strategy, meet, NULL, NULL, error);
 }
 
 static mdist_status_t sum_between_runs(mdist_strategy_t *strategy, mdist_error_t **error) {
@@ -42,7 +42,7 @@ static mdist_status_t sum_between_runs(mdist_strategy_t *strategy, mdist_error_t
 
 static void require_loss(mdist_error_t *error) {
     REQUIRE(mdist_error_status(error) == MDIST_ERR_PEER_LOST);
-    REQUIRE(mdist_error_worker(error) == victim);
+    REQUIRE(mdist_error_rank(error) == victim);
     mdist_error_free(error);
 }
 

@@ -35,8 +35,11 @@ static int32_t nested(mdist_strategy_t *strategy, mdist_value_t *const *argument
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
     REQUIRE(mdist_value_count(arguments[0]) == locals && first_replica_of[worker_count] <= MOST);
     mdist_value_t *sum = NULL;
-    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, arguments[0], NULL, 0, &sum, NULL, &error));
-    GIVES(MDIST_OK, mdist_run_named(strategy, "double", &sum, 1, results, 1, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, arguments[0], &sum, NULL, &error));
+    GIVES(MDIST_OK, mdist_run_named(strategy, "double",
+                                    &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &sum, .argument_count = 1,
+                                                      .results = results, .result_count = 1},
+                                    &error));
     mdist_value_destroy(sum);
     return 0;
 }
@@ -66,7 +69,7 @@ static int32_t add(mdist_replica_t *replica, void *user_data) {
     mdist_strategy_t *strategy = NULL;
     mdist_variable_t *variable = NULL;
     GIVES(MDIST_OK, mdist_current_strategy(&strategy, &error));
-    GIVES(MDIST_OK, mdist_variable_find(strategy, "v", &variable, &error));
+    GIVES(MDIST_OK, mdist_variable_named(strategy, "v", &variable, &error));
     const mdist_tensor_t tensor = argument(replica, 0, "");
     GIVES(MDIST_OK, mdist_replica_assign(replica, variable, MDIST_ASSIGN_ADD, &tensor, NULL, &error));
     mdist_tensor_t copy;
@@ -97,7 +100,7 @@ static int32_t look(mdist_replica_t *replica, void *user_data) {
     mdist_variable_t *variable = NULL;
     mdist_tensor_t copy;
     GIVES(MDIST_OK, mdist_current_strategy(&strategy, &error));
-    GIVES(MDIST_OK, mdist_variable_find(strategy, "table", &variable, &error));
+    GIVES(MDIST_OK, mdist_variable_named(strategy, "table", &variable, &error));
     const uint32_t local = mdist_replica_local_index(replica);
     GIVES(MDIST_OK, mdist_variable_tensor(variable, local, &copy, &error));
     set(replica, 0, "", ((const float *)copy.data)[2 * copy.shape[1] - 1]);
@@ -110,7 +113,7 @@ static int32_t read_together(mdist_strategy_t *strategy, mdist_value_t *const *a
                              mdist_value_t **results, size_t result_count, void *user_data) {
     (void)arguments, (void)argument_count, (void)result_count, (void)user_data;
     mdist_variable_t *variable = NULL;
-    GIVES(MDIST_OK, mdist_variable_find(strategy, "v", &variable, &error));
+    GIVES(MDIST_OK, mdist_variable_named(strategy, "v", &variable, &error));
     GIVES(MDIST_OK, mdist_variable_read(variable, &results[0], NULL, &error));
     mdist_variable_destroy(variable);
     return 0;

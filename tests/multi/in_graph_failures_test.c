@@ -43,7 +43,7 @@ static mdist_strategy_t *join_and_register(void) {
 }
 
 static mdist_status_t run(mdist_strategy_t *strategy, const char *name, mdist_error_t **why) {
-    return mdist_run_named(strategy, name, NULL, 0, NULL, 0, NULL, why);
+    return mdist_run_named(strategy, name, NULL, why);
 }
 
 /// Returns the status of the client's command or, on the other workers, of serving.
@@ -58,9 +58,9 @@ static mdist_status_t lead_or_serve(mdist_strategy_t *strategy, const char *name
 static void told_the_cause(mdist_status_t status, const mdist_error_t *error, const char *words, int32_t native) {
     if (status == (rank == victim ? MDIST_ERR_CALLBACK : MDIST_ERR_ABORTED) &&
         strstr(mdist_error_message(error), words) != NULL && mdist_error_native(error) == native &&
-        (rank == victim || mdist_error_worker(error) == victim))
+        (rank == victim || mdist_error_rank(error) == victim))
         return;
-    fprintf(stderr, "%s of worker %d: %s\n", mdist_status_name(status), mdist_error_worker(error),
+    fprintf(stderr, "%s of worker %d: %s\n", mdist_status_name(status), mdist_error_rank(error),
             mdist_error_message(error));
     GIVE_UP("everybody is told the cause");
 }
@@ -82,8 +82,8 @@ static void one_step_fails(void) {
 static void one_update_fails(void) {
     mdist_strategy_t *strategy = join_and_register();
     mdist_error_t *cause = NULL;
-    const mdist_status_t status = rank != 0 ? mdist_serve(strategy, NULL, &cause)
-                                            : mdist_update_named(strategy, NULL, "fail", NULL, 0, NULL, 0, &cause);
+    const mdist_status_t status =
+        rank != 0 ? mdist_serve(strategy, NULL, &cause) : mdist_update_named(strategy, NULL, "fail", NULL, &cause);
     told_the_cause(status, cause, "returned 78: the copy is gone", 78);
     mdist_error_free(cause);
     mdist_strategy_destroy(strategy);
@@ -141,10 +141,14 @@ static void one_is_late(void) {
     const mdist_call_options_t *const options = rank == victim ? NULL : &soon;
     mdist_error_t *error = NULL;
     if (rank == victim) outlive_others();
-    const mdist_status_t status = rank == 0 ? mdist_run_named(strategy, "meet", NULL, 0, NULL, 0, options, &error)
-                                            : mdist_serve(strategy, options, &error);
-    REQUIRE_UNLESS_LATE(
-        rank == victim ? status < 0 : status == MDIST_ERR_TIMEOUT && mdist_error_worker(error) == victim, status);
+    const mdist_status_t status =
+        rank == 0 ? mdist_run_named(strategy, "meet",
+                                    &(mdist_run_io_t){sizeof(mdist_run_io_t),
+                                                      .timeout_ns = options == NULL ? 0 : options->timeout_ns},
+                                    &error)
+                  : mdist_serve(strategy, options, &error);
+    REQUIRE_UNLESS_LATE(rank == victim ? status < 0 : status == MDIST_ERR_TIMEOUT && mdist_error_rank(error) == victim,
+                        status);
     mdist_error_free(error);
     mdist_strategy_destroy(strategy);
 }

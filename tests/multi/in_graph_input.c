@@ -13,7 +13,10 @@ void input_is_cut_for_all(const Client *self) {
     GIVES(MDIST_OK, mdist_distribute_dataset(self->strategy, batches, &cut, NULL, &error));
     GIVES(MDIST_OK, mdist_iterator_create(cut, &iterator, &error));
     GIVES(MDIST_OK, mdist_iterator_next(iterator, &element, 1, &error));
-    GIVES(MDIST_OK, mdist_run_named(self->strategy, "double", &element, 1, &doubled, 1, NULL, &error));
+    GIVES(MDIST_OK, mdist_run_named(self->strategy, "double",
+                                    &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &element,
+                                                      .argument_count = 1, .results = &doubled, .result_count = 1},
+                                    &error));
     has(self, doubled, 0, 2);
     mdist_value_destroy(element);
     GIVES(MDIST_END, mdist_iterator_next(iterator, &element, 1, &error));
@@ -28,7 +31,10 @@ static int32_t double_and_put_out(mdist_strategy_t *strategy, mdist_loop_t *loop
                                   void *user_data) {
     (void)user_data;
     mdist_value_t *doubled = NULL;
-    GIVES(MDIST_OK, mdist_run_named(strategy, "double", &element, 1, &doubled, 1, NULL, &error));
+    GIVES(MDIST_OK, mdist_run_named(strategy, "double",
+                                    &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &element,
+                                                      .argument_count = 1, .results = &doubled, .result_count = 1},
+                                    &error));
     GIVES(MDIST_OK, mdist_loop_set_output(loop, "mean", doubled, MDIST_AGGREGATION_MEAN, &error));
     GIVES(MDIST_OK, mdist_loop_set_output(loop, "first", doubled, MDIST_AGGREGATION_ONLY_FIRST_REPLICA, &error));
     mdist_value_destroy(doubled);

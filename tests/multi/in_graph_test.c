@@ -28,9 +28,11 @@ static void serve(mdist_strategy_t *strategy) {
     const uint32_t locals = first_replica_of[rank + 1] - first_replica_of[rank];
     REQUIRE(mdist_strategy_local_replica_count(strategy) == locals);
     REQUIRE(mdist_strategy_replica_count(strategy) == first_replica_of[worker_count]);
-    GIVES(MDIST_ERR_WRONG_CONTEXT, mdist_run_named(strategy, "double", NULL, 0, &result, 1, NULL, &error));
+    GIVES(MDIST_ERR_WRONG_CONTEXT,
+          mdist_run_named(strategy, "double",
+                          &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &result, .result_count = 1}, &error));
     REQUIRE(strstr(message, "mdist_serve") != NULL);
-    GIVES(MDIST_ERR_WRONG_CONTEXT, mdist_run(strategy, twice, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_WRONG_CONTEXT, mdist_run(strategy, twice, NULL, NULL, &error));
     GIVES(MDIST_OK, mdist_serve(strategy, NULL, &error));
 }
 

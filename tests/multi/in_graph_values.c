@@ -31,7 +31,10 @@ void a_run_is_everybodys(const Client *self) {
     mdist_value_t *own = per_replica(self), *arguments[4] = {own, NULL, plain(100), NULL}, *results[2];
     GIVES(MDIST_OK, mdist_strategy_broadcast(self->strategy, &tensor, &arguments[1], &error));
     GIVES(MDIST_OK, mdist_value_structure(&path, &own, 1, &arguments[3], &error));
-    GIVES(MDIST_OK, mdist_run_named(self->strategy, "combine", arguments, 4, results, 2, NULL, &error));
+    GIVES(MDIST_OK, mdist_run_named(self->strategy, "combine",
+                                    &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = arguments,
+                                                      .argument_count = 4, .results = results, .result_count = 2},
+                                    &error));
     has(self, results[0], 105, 10);
     has(self, leaf(results[1], "own.0"), 0, 20);
     mdist_value_t *ranks = leaf(results[1], "rank");
@@ -44,7 +47,9 @@ void a_run_is_everybodys(const Client *self) {
 void collectives_and_merges_are_among_all(const Client *self) {
     const float sum = (float)(self->replicas * (self->replicas - 1)) / 2;
     mdist_value_t *results[2];
-    GIVES(MDIST_OK, mdist_run_named(self->strategy, "together", NULL, 0, results, 2, NULL, &error));
+    GIVES(MDIST_OK,
+          mdist_run_named(self->strategy, "together",
+                          &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = results, .result_count = 2}, &error));
     has(self, results[0], sum, 0);
     has(self, results[1], 2 * sum, 0);
 }
@@ -52,7 +57,7 @@ void collectives_and_merges_are_among_all(const Client *self) {
 void values_are_reduced_here(const Client *self) {
     const float replicas = (float)self->replicas;
     mdist_value_t *own = per_replica(self), *out = NULL;
-    GIVES(MDIST_OK, mdist_strategy_reduce(self->strategy, MDIST_SUM, own, NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(self->strategy, MDIST_SUM, own, &out, NULL, &error));
     REQUIRE(number_of(out, 0) == 10 * replicas * (replicas - 1) / 2);
     mdist_value_destroy(out);
     GIVES(MDIST_OK, mdist_strategy_reduce_to(self->strategy, MDIST_MAX, &own, NULL, 1, &out, NULL, &error));
@@ -67,8 +72,7 @@ void values_are_reduced_here(const Client *self) {
     GIVES(MDIST_OK, mdist_value_tensor(out, 0, &tensor, &error));
     REQUIRE(tensor.shape[0] == self->replicas &&
             ((const float *)tensor.data)[self->replicas - 1] == 10 * replicas - 10);
-    GIVES(MDIST_ERR_INVALID_ARGUMENT,
-          mdist_strategy_reduce(self->strategy, MDIST_SUM, out, NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_reduce(self->strategy, MDIST_SUM, out, &out, NULL, &error));
     mdist_value_destroy(out);
     mdist_value_destroy(own);
 }
@@ -88,9 +92,11 @@ void rows_and_long_tensors_get_there(const Client *self) {
     table.shape[0] = 1;
     GIVES(MDIST_OK, mdist_value_create(&indices, &index, &error));
     GIVES(MDIST_OK, mdist_value_create(&table, &row, &error));
-    GIVES(MDIST_OK, mdist_value_rows(index, row, &rows, &error));
+    GIVES(MDIST_OK, mdist_value_sparse(index, row, &rows, &error));
     GIVES(MDIST_OK, mdist_variable_assign(variable, MDIST_ASSIGN_ADD, rows, &error));
-    GIVES(MDIST_OK, mdist_run_named(self->strategy, "look", NULL, 0, &read, 1, NULL, &error));
+    GIVES(MDIST_OK,
+          mdist_run_named(self->strategy, "look",
+                          &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &read, .result_count = 1}, &error));
     has(self, read, WIDTH - 1, 0);
     mdist_value_destroy(rows);
     mdist_value_destroy(row);
@@ -105,7 +111,10 @@ static int32_t fetch_and_run(const mdist_tensor_t *tensor, mdist_value_t **out, 
     REQUIRE(mdist_strategy_local_replica_count(self->strategy) == self->replicas);
     mdist_value_t *doubled = NULL;
     mdist_value_t *five = plain(5);
-    GIVES(MDIST_OK, mdist_run_named(self->strategy, "double", &five, 1, &doubled, 1, NULL, &error));
+    GIVES(MDIST_OK, mdist_run_named(self->strategy, "double",
+                                    &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &five, .argument_count = 1,
+                                                      .results = &doubled, .result_count = 1},
+                                    &error));
     mdist_value_destroy(five);
     *out = plain(number_of(doubled, self->replicas - 1));
     mdist_value_destroy(doubled);

@@ -23,7 +23,10 @@ static mdist_variable_t *make(const Client *self, int32_t synchronization, int32
 
 static mdist_value_t *run_add(const Client *self, mdist_value_t *argument_value) {
     mdist_value_t *result = NULL;
-    GIVES(MDIST_OK, mdist_run_named(self->strategy, "add", &argument_value, 1, &result, 1, NULL, &error));
+    GIVES(MDIST_OK, mdist_run_named(self->strategy, "add",
+                                    &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &argument_value,
+                                                      .argument_count = 1, .results = &result, .result_count = 1},
+                                    &error));
     mdist_value_destroy(argument_value);
     return result;
 }
@@ -35,14 +38,20 @@ void a_mirrored_variable_is_one(const Client *self) {
     REQUIRE(read_variable(variable) == 3 + mean);
     mdist_value_t *one = plain(1), *own = per_replica(self), *result = NULL;
     GIVES(MDIST_OK, mdist_variable_assign(variable, MDIST_ASSIGN_SET, one, &error));
-    GIVES(MDIST_OK, mdist_update_named(self->strategy, variable, "subtract", &one, 1, &result, 1, &error));
+    GIVES(MDIST_OK, mdist_update_named(self->strategy, variable, "subtract",
+                                       &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &one, .argument_count = 1,
+                                                         .results = &result, .result_count = 1},
+                                       &error));
     for (uint32_t r = 0; r < self->replicas; ++r) REQUIRE(number_of(result, r) == (float)local_of(r));
     mdist_value_destroy(result);
     has(self, run_add(self, plain(4)), 4, 0);
     // Each copy gets its own tensor: the copies differ from here on.
     GIVES(MDIST_OK, mdist_variable_assign(variable, MDIST_ASSIGN_SET, own, &error));
     has(self, run_add(self, plain(1)), 1, 10);
-    GIVES(MDIST_OK, mdist_update_named(self->strategy, NULL, "subtract", &one, 1, &result, 1, &error));
+    GIVES(MDIST_OK, mdist_update_named(self->strategy, NULL, "subtract",
+                                       &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &one, .argument_count = 1,
+                                                         .results = &result, .result_count = 1},
+                                       &error));
     mdist_value_destroy(result);
     mdist_value_destroy(own);
     mdist_value_destroy(one);
@@ -55,7 +64,10 @@ void an_update_takes_structures(const Client *self) {
     mdist_value_t *parts[] = {plain(1), per_replica(self)}, *structure = NULL, *result = NULL;
     mdist_variable_t *variable = make(self, MDIST_SYNC_ON_WRITE, MDIST_AGGREGATION_MEAN, 3);
     GIVES(MDIST_OK, mdist_value_structure(paths, parts, 2, &structure, &error));
-    GIVES(MDIST_OK, mdist_update_named(self->strategy, variable, "subtract", &structure, 1, &result, 1, &error));
+    GIVES(MDIST_OK, mdist_update_named(self->strategy, variable, "subtract",
+                                       &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &structure,
+                                                         .argument_count = 1, .results = &result, .result_count = 1},
+                                       &error));
     mdist_value_destroy(result);
     has(self, run_add(self, plain(0)), 3 - 1, -10);
     mdist_value_destroy(structure);
@@ -87,7 +99,9 @@ void what_the_client_has_cached_is_its_own(const Client *self) {
     REQUIRE(read_variable(variable) == 2 * replicas);
     has(self, run_add(self, plain(1)), 3, 0);
     REQUIRE(read_variable(variable) == 2 * replicas);
-    GIVES(MDIST_OK, mdist_run_named(self->strategy, "read", NULL, 0, &read, 1, NULL, &error));
+    GIVES(MDIST_OK,
+          mdist_run_named(self->strategy, "read",
+                          &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &read, .result_count = 1}, &error));
     has(self, read, 3 * replicas, 0);
     GIVES(MDIST_OK, mdist_cached_reads_exit(self->strategy, &error));
     REQUIRE(read_variable(variable) == 3 * replicas);
@@ -136,16 +150,24 @@ void what_cannot_be_is_refused(const Client *self) {
     float two[2] = {0};
     const mdist_tensor_t wrong = tensor_of(two, MDIST_FLOAT32, 2);
     GIVES(MDIST_OK, mdist_value_create(&wrong, &odd, &error));
-    GIVES(MDIST_ERR_UNSUPPORTED, mdist_run(strategy, twice, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_UNSUPPORTED, mdist_run(strategy, twice, NULL, NULL, &error));
     REQUIRE(strcmp(reason, "in_graph") == 0 && strstr(message, "mdist_run_named") != NULL);
-    GIVES(MDIST_ERR_UNSUPPORTED, mdist_map(strategy, 3, no_element, NULL, NULL, 0, NULL, 0, NULL, &error));
-    GIVES(MDIST_ERR_UNSUPPORTED, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+    GIVES(MDIST_ERR_UNSUPPORTED, mdist_map(strategy, 3, no_element, NULL, NULL, &error));
+    GIVES(MDIST_ERR_UNSUPPORTED, mdist_run_begin(strategy, NULL, &error));
     const uint32_t zero = 0;
     mdist_group_t *group = NULL;
     GIVES(MDIST_ERR_UNSUPPORTED, mdist_group_create(strategy, &zero, 1, &group, &error));
-    GIVES(MDIST_ERR_UNSUPPORTED, mdist_update(variable, subtract, NULL, &odd, 1, &result, 1, &error));
+    GIVES(MDIST_ERR_UNSUPPORTED,
+          mdist_update(variable, subtract, NULL,
+                       &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &odd, .argument_count = 1,
+                                         .results = &result, .result_count = 1},
+                       &error));
     REQUIRE(strstr(message, "mdist_update_named") != NULL);
-    GIVES(MDIST_ERR_UNSUPPORTED, mdist_update_non_slot(strategy, subtract, NULL, &odd, 1, &result, 1, &error));
+    GIVES(MDIST_ERR_UNSUPPORTED,
+          mdist_update_devices(strategy, subtract, NULL,
+                               &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &odd, .argument_count = 1,
+                                                 .results = &result, .result_count = 1},
+                               &error));
     GIVES(MDIST_ERR_UNSUPPORTED, mdist_variable_tensor(variable, self->replicas - 1, &tensor, &error));
     GIVES(MDIST_ERR_UNSUPPORTED, mdist_variable_arena(strategy, MDIST_FLOAT32, self->replicas - 1, &arena, &error));
     GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_tensor(variable, self->replicas, &tensor, &error));
@@ -153,10 +175,10 @@ void what_cannot_be_is_refused(const Client *self) {
     GIVES(MDIST_ERR_UNSUPPORTED, mdist_preemption_check(preemption, &verdict, NULL, NULL, &error));
     mdist_preemption_destroy(preemption);
     GIVES(MDIST_ERR_WRONG_CONTEXT, mdist_serve(strategy, NULL, &error));
-    GIVES(MDIST_ERR_NOT_FOUND, mdist_run_named(strategy, "triple", NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_NOT_FOUND, mdist_run_named(strategy, "triple", NULL, &error));
     REQUIRE(strstr(message, "\"double\"") != NULL);
-    GIVES(MDIST_ERR_NOT_FOUND, mdist_update_named(strategy, variable, "double", NULL, 0, NULL, 0, &error));
-    GIVES(MDIST_ERR_NOT_FOUND, mdist_variable_find(strategy, "w", &another, &error));
+    GIVES(MDIST_ERR_NOT_FOUND, mdist_update_named(strategy, variable, "double", NULL, &error));
+    GIVES(MDIST_ERR_NOT_FOUND, mdist_variable_named(strategy, "w", &another, &error));
     GIVES(MDIST_ERR_FAILED_PRECONDITION, mdist_step_register(strategy, "late", twice, NULL, &error));
     GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_assign(variable, MDIST_ASSIGN_SET, odd, &error));
     GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_create(strategy, "v", &wrong, &another, NULL, &error));

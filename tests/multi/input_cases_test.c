@@ -63,9 +63,9 @@ static void functions_take_their_shares(void) {
 
 /// Deals `numbers`, which is destroyed, out by a hint, in batches of two.
 static mdist_dataset_t *hinted(mdist_strategy_t *strategy, mdist_dataset_t *numbers) {
-    const mdist_input_options_t options = {.struct_size = sizeof options, .policy = MDIST_SHARD_BY_HINT};
+    const mdist_input_options_t options = {.struct_size = sizeof options, .policy = MDIST_SHARD_MARKED};
     mdist_dataset_t *shard = NULL, *batches = NULL;
-    GIVES(MDIST_OK, mdist_dataset_shard(numbers, MDIST_SHARD_HINT, 0, &shard, &error));
+    GIVES(MDIST_OK, mdist_dataset_shard(numbers, MDIST_ONE_PER_WORKER, 0, &shard, &error));
     GIVES(MDIST_OK, mdist_dataset_batch(shard, 2, 0, &batches, &error));
     mdist_dataset_destroy(numbers);
     mdist_dataset_destroy(shard);

@@ -51,7 +51,7 @@ static int32_t meet(mdist_replica_t *replica, void *user_data) {
 
 /// Checks that collectives still work: all workers do one run together.
 static void require_collectives(mdist_strategy_t *strategy) {
-    GIVES(MDIST_OK, mdist_run(strategy, meet, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, meet, NULL, NULL, &error));
 }
 
 static mdist_status_t take(mdist_iterator_t *iterator, mdist_error_t **error) {
@@ -69,7 +69,7 @@ static void a_function_fails_on_one(void) {
     for (int again = 0; again < 2; ++again) {
         mdist_error_t *why = NULL;
         REQUIRE(take(iterator, &why) == MDIST_ERR_CALLBACK);
-        REQUIRE(mdist_error_native(why) == CODE && mdist_error_worker(why) == 1);
+        REQUIRE(mdist_error_native(why) == CODE && mdist_error_rank(why) == 1);
         REQUIRE(strstr(mdist_error_message(why), "worker 1") != NULL);
         REQUIRE(strstr(mdist_error_message(why), "the map function returned 23: the row has no label") != NULL);
         mdist_error_free(why);
@@ -109,7 +109,7 @@ static void a_distribution_fails_on_one(void) {
     mdist_dataset_t *source = numbers_in_batches(8, 2, 0), *out = NULL;
     mdist_error_t *why = NULL;
     REQUIRE(mdist_distribute_from_function(strategy, fail_on_one, NULL, &out, NULL, &why) == MDIST_ERR_CALLBACK);
-    REQUIRE(mdist_error_native(why) == CODE && mdist_error_worker(why) == 1);
+    REQUIRE(mdist_error_native(why) == CODE && mdist_error_rank(why) == 1);
     mdist_error_free(why);
     GIVES(MDIST_ERR_BAD_HANDLE, mdist_distribute_dataset(strategy, rank == 1 ? NULL : source, &out, NULL, &error));
     mdist_input_options_t options = {.struct_size = sizeof options, .policy = rank == 1 ? 9 : 0};
@@ -188,9 +188,9 @@ static int32_t take_in_step(mdist_replica_t *replica, void *user_data) {
 static void iterators_end_with_their_strategy(void) {
     mdist_strategy_t *strategy = join();
     Asked asked = {.iterator = mapped_numbers(strategy)};
-    GIVES(MDIST_OK, mdist_run(strategy, take_in_step, &asked, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, take_in_step, &asked, NULL, &error));
     REQUIRE(asked.wrong[0] == 0 && asked.wrong[1] == 0);
-    GIVES(MDIST_OK, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run_begin(strategy, NULL, &error));
     GIVES(MDIST_ERR_FAILED_PRECONDITION, take(asked.iterator, &error));
     REQUIRE(strcmp(reason, "busy") == 0);
     for (uint32_t i = 0; i < mdist_strategy_local_replica_count(strategy); ++i) {
@@ -213,13 +213,13 @@ static void a_worker_is_killed(void) {
     mdist_strategy_t *strategy = join();
     mdist_iterator_t *iterator = mapped_numbers(strategy);
     GIVES(MDIST_OK, take(iterator, &error));
-    const mdist_status_t met = mdist_run(strategy, meet, NULL, NULL, 0, NULL, 0, NULL, NULL);
+    const mdist_status_t met = mdist_run(strategy, meet, NULL, NULL, NULL);
     if (rank == victim) raise(SIGKILL);
     REQUIRE(met == MDIST_OK || met == MDIST_ERR_PEER_LOST || met == MDIST_ERR_ABORTED || met == MDIST_ERR_CALLBACK);
     mdist_error_t *why = NULL;
     const mdist_status_t status = take(iterator, &why);
     REQUIRE(status == MDIST_ERR_PEER_LOST); // whether they learn of it before the call or in the call
-    REQUIRE(mdist_error_worker(why) == victim);
+    REQUIRE(mdist_error_rank(why) == victim);
     mdist_error_free(why);
     mdist_iterator_destroy(iterator);
     mdist_strategy_destroy(strategy);

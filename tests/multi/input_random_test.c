@@ -32,8 +32,8 @@ static const char *const uneven_names[] = {"", ", spread", ", weighted"};
 
 static mdist_status_t deal(mdist_strategy_t *strategy, Pipeline *self, uint64_t way, mdist_dataset_t **out,
                            mdist_error_t **error) {
-    static const int32_t policies[] = {MDIST_SHARD_OFF,     MDIST_SHARD_AUTO, MDIST_SHARD_FILE, MDIST_SHARD_DATA,
-                                       MDIST_SHARD_BY_HINT, MDIST_SHARD_AUTO, MDIST_SHARD_AUTO};
+    static const int32_t policies[] = {MDIST_SHARD_OFF,    MDIST_SHARD_AUTO, MDIST_SHARD_FILE, MDIST_SHARD_DATA,
+                                       MDIST_SHARD_MARKED, MDIST_SHARD_AUTO, MDIST_SHARD_AUTO};
     static const double weights[] = {1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3};
     mdist_input_options_t options = {.struct_size = sizeof options, .policy = policies[way]};
     options.flags = way == NO_SPLIT ? MDIST_INPUT_NO_SPLIT : 0;
@@ -96,7 +96,7 @@ static int count_all(mdist_strategy_t *strategy, const mdist_dataset_t *distribu
             counters[ROWS] += (int64_t)tensor.shape[0];
         }
         mdist_value_destroy(value);
-        OK(mdist_iterator_rows(iterator, rows, replicas, &error));
+        OK(mdist_iterator_row_counts(iterator, rows, replicas, &error));
         for (uint32_t i = 0; i < replicas; ++i) all_rows += rows[i];
     }
     if (all_rows == 0 && says_too_few(status, error)) {
@@ -138,7 +138,7 @@ static int check_seed(mdist_strategy_t *strategy, uint64_t seed) {
     // Scalars on one worker come in whole steps: TensorFlow's rule for shapes that are known in advance.
     if (way < NO_SPLIT || self.rank == 0) end_with_rows(&self);
     if (way == HINT) {
-        self.dataset = shard(self.dataset, MDIST_SHARD_HINT, 0);
+        self.dataset = shard(self.dataset, MDIST_ONE_PER_WORKER, 0);
         say(&self, "shard by hint", 0, 0);
     }
     mdist_dataset_t *distributed = NULL;

@@ -115,8 +115,7 @@ void be_worker(uint32_t rank, const std::string &store, const std::string &secre
     if (mdist_strategy_create(nullptr, &strategy, &error) != MDIST_OK) fail_with(error);
     for (Round round = {rank, 0, false}; !round.stop; ++round.number) {
         round.stop = rank == 0 && signals.end.given();
-        if (mdist_run(strategy, sum_and_check, &round, nullptr, 0, nullptr, 0, nullptr, &error) != MDIST_OK)
-            fail_with(error);
+        if (mdist_run(strategy, sum_and_check, &round, NULL, &error) != MDIST_OK) fail_with(error);
         if (round.number == 0) say("formed");
     }
     mdist_strategy_destroy(strategy);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The table of launchers in docs/configuration.md, row by row: what their variables, set by hand, lead to in jobs of
-real processes; what tells two runs at one address apart; and what happens if a config does not read them. Usage:
+"""The table of launchers in docs/reference/clusters.md, row by row: what their variables, set by hand, lead to in
+jobs of real processes; what tells two runs at one address apart; and what happens if a config does not read them. Usage:
 launcher_variables_test.py MDIST LIBRARY"""
 import itertools
 import json

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker is killed, stopped or leaves in the middle of collectives. Every other worker is told which one it was. No
 // earlier result was wrong, nobody hangs, and the job can be formed again.
+#include "started.h"
 #include "traffic.h"
 
 #include <sched.h>
@@ -30,7 +31,7 @@ static int32_t barrier_step(mdist_replica_t *replica, void *user_data) {
 /// Later calls fail at once, and say the same.
 static void require_ended(mdist_strategy_t *strategy) {
     for (int i = 0; i < 3; ++i) {
-        GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, barrier_step, NULL, NULL, &error));
         require_victim_named();
     }
 }
@@ -38,7 +39,7 @@ static void require_ended(mdist_strategy_t *strategy) {
 /// Runs traffic until the victim is lost.
 static void survive(mdist_strategy_t *strategy) {
     Traffic traffic = traffic_of_environment();
-    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, traffic_step, &traffic, NULL, &error));
     REQUIRE(!traffic.wrong);
     require_victim_named();
 }
@@ -60,12 +61,12 @@ static void one_dies_at_any_time(void) {
     mdist_strategy_t *strategy = NULL;
     mdist_error_t *cause = NULL;
     mdist_status_t status = mdist_strategy_create(NULL, &strategy, &cause);
-    if (status == MDIST_OK) status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &cause);
+    if (status == MDIST_OK) status = mdist_run(strategy, traffic_step, &traffic, NULL, &cause);
     const int in_vain = strategy == NULL && status == MDIST_ERR_TIMEOUT;
-    const int named = mdist_error_worker(cause) == victim;
+    const int named = mdist_error_rank(cause) == victim;
     if (!in_vain && !(named && status == MDIST_ERR_PEER_LOST)) {
         fprintf(stderr, "worker %u, %s: %s, worker %d: %s\n", rank, strategy == NULL ? "forming" : "running",
-                mdist_status_name(status), mdist_error_worker(cause), mdist_error_message(cause));
+                mdist_status_name(status), mdist_error_rank(cause), mdist_error_message(cause));
         fail_or_late(status, "the victim is lost", __FILE__, __LINE__);
     }
     REQUIRE(!traffic.wrong);
@@ -82,7 +83,7 @@ static int32_t forgetful_step(mdist_replica_t *replica, void *user_data) {
     for (int32_t i = 0;; ++i) {
         mdist_work_t *work = NULL;
         int32_t done = 0;
-        if (mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL) != MDIST_OK) return 1;
+        if (start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL) != MDIST_OK) return 1;
         const int forget = i == 5 && rank == victim;
         const mdist_status_t status = forget ? MDIST_OK : mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
         mdist_work_destroy(work);
@@ -94,10 +95,10 @@ static int32_t forgetful_step(mdist_replica_t *replica, void *user_data) {
 static void one_destroys_its_work(void) {
     mdist_strategy_t *strategy = join();
     mdist_error_t *cause = NULL;
-    const mdist_status_t status = mdist_run(strategy, forgetful_step, NULL, NULL, 0, NULL, 0, NULL, &cause);
+    const mdist_status_t status = mdist_run(strategy, forgetful_step, NULL, NULL, &cause);
     // If all replicas had started it, the operation was finished. Then the others only see that the victim's step ends.
     if (rank != victim || status != MDIST_OK) REQUIRE(status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST);
-    if (rank != victim) REQUIRE(mdist_error_worker(cause) == victim);
+    if (rank != victim) REQUIRE(mdist_error_rank(cause) == victim);
     mdist_error_free(cause);
     mdist_strategy_destroy(strategy);
 }
@@ -110,7 +111,7 @@ static void one_stops(void) {
     } else {
         Traffic traffic = traffic_of_environment();
         mdist_error_t *error = NULL;
-        const mdist_status_t status = mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error);
+        const mdist_status_t status = mdist_run(strategy, traffic_step, &traffic, NULL, &error);
         if (status != MDIST_ERR_PEER_LOST && status != MDIST_ERR_ABORTED)
             fprintf(stderr, "the stopped one: %s: %s\n", mdist_status_name(status), mdist_error_message(error));
         REQUIRE_UNLESS_LATE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED, status);
@@ -138,7 +139,7 @@ static void one_is_cut_off(void) {
     Traffic traffic = traffic_of_environment();
     puts("joined");
     fflush(stdout);
-    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, traffic_step, &traffic, NULL, &error));
     printf("%d %s\n", guilty_worker, message);
     REQUIRE(!traffic.wrong);
     if (rank != victim) require_victim_named();
@@ -152,7 +153,7 @@ static void one_connection_breaks(void) {
     Traffic traffic = traffic_of_environment();
     puts("joined");
     fflush(stdout);
-    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, traffic_step, &traffic, NULL, &error));
     REQUIRE(!traffic.wrong);
     REQUIRE(strstr(message, "silent") == NULL);
     printf("%d %s\n", guilty_worker, message);
@@ -166,7 +167,7 @@ static void one_is_cut_off_for_a_while(void) {
     traffic.operations = 400;
     puts("joined");
     fflush(stdout);
-    GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, &error));
     puts("well");
     mdist_strategy_destroy(strategy);
 }
@@ -196,7 +197,7 @@ static void all_end_when_one_is_asked(void) {
     mdist_strategy_t *strategy = join();
     int32_t end = 0;
     for (uint64_t steps = 0; !end; ++steps) {
-        GIVES(MDIST_OK, mdist_run(strategy, asking_step, &end, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, asking_step, &end, NULL, &error));
         if (steps == 0) printf("%d\n", (int)getpid()), fflush(stdout);
     }
     while (getenv("TEST_ALL_ASKED") != NULL && !asked) sched_yield(); // another may have been asked before this one
@@ -213,7 +214,7 @@ static void one_dies_then_all_leave(void) {
 static void work_together(void) {
     mdist_strategy_t *strategy = join();
     Traffic traffic = {.seed = 7, .operations = 20};
-    GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -227,7 +228,7 @@ static void all_is_well(void) {
     for (uint32_t round = 0; round < 3; ++round) {
         mdist_strategy_t *strategy = join();
         Traffic traffic = {.seed = round, .operations = 20};
-        GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, &error));
         mdist_strategy_destroy(strategy);
     }
 }
@@ -267,10 +268,10 @@ static int32_t idle_step(mdist_replica_t *replica, void *user_data) {
 /// The victim has done its part and leaves. The other worker notices only in the next operation that needs both.
 static void one_leaves(void) {
     mdist_strategy_t *strategy = join();
-    GIVES(MDIST_OK, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, barrier_step, NULL, NULL, &error));
     if (rank != victim) {
-        GIVES(MDIST_OK, mdist_run(strategy, idle_step, NULL, NULL, 0, NULL, 0, NULL, &error));
-        GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, idle_step, NULL, NULL, &error));
+        GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, barrier_step, NULL, NULL, &error));
         REQUIRE(strcmp(reason, "left") == 0);
         require_victim_named();
     }
@@ -282,12 +283,12 @@ static void one_of_many_leaves(void) {
     for (int round = 0; round < 20; ++round) {
         mdist_strategy_t *strategy = join();
         Traffic traffic = {.seed = (uint32_t)round, .operations = 3};
-        GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, traffic_step, &traffic, NULL, &error));
         if (rank != victim) {
             mdist_error_t *cause = NULL;
-            const mdist_status_t status = mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &cause);
+            const mdist_status_t status = mdist_run(strategy, barrier_step, NULL, NULL, &cause);
             REQUIRE(status == MDIST_ERR_PEER_LOST);
-            REQUIRE(mdist_error_worker(cause) == victim);
+            REQUIRE(mdist_error_rank(cause) == victim);
             mdist_error_free(cause);
         }
         mdist_strategy_destroy(strategy);

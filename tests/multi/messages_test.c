@@ -85,8 +85,8 @@ static void everybody(void) {
     static const uint64_t sizes[] = {0, 1, 1024, 1025, LARGE};
     mdist_strategy_t *strategy = join();
     for (int i = 0; i < 5; ++i) {
-        GIVES(MDIST_OK, mdist_run(strategy, all_pairs_step, (void *)&sizes[i], NULL, 0, NULL, 0, NULL, &error));
-        GIVES(MDIST_OK, mdist_run(strategy, token_step, (void *)&sizes[i], NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, all_pairs_step, (void *)&sizes[i], NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, token_step, (void *)&sizes[i], NULL, &error));
     }
     mdist_strategy_destroy(strategy);
 }
@@ -95,7 +95,7 @@ static void everybody(void) {
 static void huge(void) {
     const uint64_t elements = HUGE_ELEMENTS;
     mdist_strategy_t *strategy = join();
-    GIVES(MDIST_OK, mdist_run(strategy, all_pairs_step, (void *)&elements, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, all_pairs_step, (void *)&elements, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -180,7 +180,7 @@ static void random_schedules(void) {
     mdist_strategy_t *strategy = join();
     const uint64_t first = test_seed(1), end = first + seed_count(15, 300);
     for (uint64_t seed = first; seed < end; ++seed)
-        GIVES(MDIST_OK, mdist_run(strategy, random_step, (void *)&seed, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, random_step, (void *)&seed, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -269,12 +269,12 @@ static void told(void) {
     GIVES(MDIST_OK, mdist_group_create(strategy, members, count, &ring.group, &error));
     for (int i = 0; i < 3; ++i) {
         ring.elements = sizes[i];
-        GIVES(MDIST_OK, mdist_run(strategy, told_step, &ring, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, told_step, &ring, NULL, &error));
     }
     mdist_group_destroy(ring.group);
     Told late = {0, 0};
     mdist_error_t *error = NULL;
-    const mdist_status_t status = mdist_run(strategy, told_late_step, &late, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_run(strategy, told_late_step, &late, NULL, &error);
     // The others' steps return, and then they leave the job. Either that is noticed first, or that time is over.
     if (rank == 0) REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_TIMEOUT);
     if (rank == 0) REQUIRE(atomic_load(&late.calls) == 1 && atomic_load(&late.status) == status);
@@ -371,14 +371,14 @@ static void failing(void) {
         mdist_strategy_destroy(strategy);
         return;
     }
-    const mdist_status_t status = mdist_run(strategy, failing_step, &self, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_run(strategy, failing_step, &self, NULL, &error);
     const char *const text = mdist_error_message(error);
     if (rank == 1 && self.how <= RETURNS_FROM_SEND) outlive_others(); // a worker that leaves is another failure
     REQUIRE(self.wrong == 0);
     if (rank == 0 && (status >= 0 || strstr(text, words[self.how]) == NULL)) GIVE_UP(text);
     if (rank == 0 && self.how == CIRCLE && strstr(text, "which waits to receive from") == NULL)
         fail_or_late(status, text, __FILE__, __LINE__); // the other one had not begun to wait
-    if (rank == 0 && self.how >= DIES) REQUIRE(mdist_error_worker(error) == 1);
+    if (rank == 0 && self.how >= DIES) REQUIRE(mdist_error_rank(error) == 1);
     mdist_error_free(error);
     mdist_strategy_destroy(strategy);
 }

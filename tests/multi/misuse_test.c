@@ -18,12 +18,12 @@ static Traffic traffic_of(uint32_t operations) {
 static void work_in_steps_until_it_ends(mdist_strategy_t *strategy, mdist_step_fn step, void *user_data) {
     const Traffic *traffic = user_data;
     mdist_error_t *cause = NULL;
-    const mdist_status_t status = mdist_run(strategy, step, user_data, NULL, 0, NULL, 0, NULL, &cause);
+    const mdist_status_t status = mdist_run(strategy, step, user_data, NULL, &cause);
     if (status != MDIST_ERR_PEER_LOST && status != MDIST_ERR_ABORTED)
         fprintf(stderr, "worker %u: %s: %s\n", rank, mdist_status_name(status), mdist_error_message(cause));
     REQUIRE(status == MDIST_ERR_PEER_LOST || status == MDIST_ERR_ABORTED);
     REQUIRE(!traffic->wrong);
-    if (rank != victim) REQUIRE(mdist_error_worker(cause) == victim);
+    if (rank != victim) REQUIRE(mdist_error_rank(cause) == victim);
     mdist_error_free(cause);
 }
 
@@ -57,7 +57,7 @@ static void one_forks_in_a_step(void) {
     mdist_strategy_t *strategy = join();
     for (int i = 0; i < 6; ++i) {
         int number = i % 3;
-        GIVES(MDIST_OK, mdist_run(strategy, forking_step, &number, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, forking_step, &number, NULL, &error));
     }
     mdist_strategy_destroy(strategy);
 }
@@ -76,8 +76,8 @@ static void one_exits_in_a_step(void) {
     mdist_strategy_t *strategy = join();
     int32_t local = (int32_t)mdist_strategy_local_replica_count(strategy) - 1;
     mdist_error_t *cause = NULL;
-    const mdist_status_t status = mdist_run(strategy, exiting_step, &local, NULL, 0, NULL, 0, NULL, &cause);
-    REQUIRE(rank != victim && status == MDIST_ERR_PEER_LOST && mdist_error_worker(cause) == victim);
+    const mdist_status_t status = mdist_run(strategy, exiting_step, &local, NULL, &cause);
+    REQUIRE(rank != victim && status == MDIST_ERR_PEER_LOST && mdist_error_rank(cause) == victim);
     mdist_error_free(cause);
     mdist_strategy_destroy(strategy);
 }
@@ -123,7 +123,7 @@ static void one_closes_all_descriptors(void) {
     mdist_strategy_t *strategy = join();
     Traffic traffic = traffic_of(20);
     // When this run is over for the victim, all workers have joined. Others may see the loss in it.
-    mdist_run(strategy, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, NULL);
+    mdist_run(strategy, traffic_step, &traffic, NULL, NULL);
     if (rank == victim)
         for (long descriptor = 4; descriptor < 256; ++descriptor)
             syscall(SYS_close, descriptor); // the thread sanitizer would rightly complain about close()
@@ -138,11 +138,11 @@ static void two_strategies_at_once(void) {
     mdist_strategy_t *first = join(), *second = NULL;
     Traffic traffic = traffic_of(20);
     for (int round = 0; round < 3; ++round) {
-        GIVES(MDIST_OK, mdist_run(first, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(first, traffic_step, &traffic, NULL, &error));
         GIVES(MDIST_ERR_FAILED_PRECONDITION, mdist_strategy_create(NULL, &second, &error));
         REQUIRE(second == NULL && strcmp(reason, "stale_session") == 0);
     }
-    GIVES(MDIST_OK, mdist_run(first, traffic_step, &traffic, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(first, traffic_step, &traffic, NULL, &error));
     mdist_strategy_destroy(first);
 }
 

@@ -39,7 +39,7 @@ void check_status(mdist_status_t wanted, mdist_status_t given, mdist_error_t *er
                   int line) {
     snprintf(message, sizeof message, "%s", mdist_error_message(error));
     snprintf(reason, sizeof reason, "%s", mdist_error_reason(error));
-    guilty_worker = mdist_error_worker(error);
+    guilty_worker = mdist_error_rank(error);
     last_status = given;
     mdist_error_free(error);
     if (given == wanted) return;
@@ -53,7 +53,7 @@ mdist_strategy_t *join(void) {
     mdist_strategy_t *strategy = NULL;
     GIVES(MDIST_OK, mdist_strategy_create(NULL, &strategy, &error));
     REQUIRE(mdist_strategy_worker_count(strategy) == worker_count);
-    REQUIRE(mdist_strategy_worker(strategy) == rank);
+    REQUIRE(mdist_strategy_rank(strategy) == rank);
     return strategy;
 }
 

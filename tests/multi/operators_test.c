@@ -6,10 +6,11 @@
 #include "../support/operators.h"
 
 static void random_reductions(void) {
-    OperatorRun run = {.seed = test_seed(0) + strtoull(getenv("TEST_LAYOUT"), NULL, 10), .rounds = is_long() ? 150 : 20};
+    OperatorRun run = {.seed = test_seed(0) + strtoull(getenv("TEST_LAYOUT"), NULL, 10),
+                       .rounds = is_long() ? 150 : 20};
     REQUIRE(create_operators(run.ops) == 0);
     mdist_strategy_t *strategy = join();
-    GIVES(MDIST_OK, mdist_run(strategy, operators_step, &run, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, operators_step, &run, NULL, &error));
     mdist_strategy_destroy(strategy);
     destroy_operators(run.ops);
 }
@@ -65,7 +66,7 @@ static void other_size_on_one(void) {
     GIVES(MDIST_OK, mdist_operator_register("mine", bytes, combine_hashes, (void *)&sizes[0], &self.op, &error));
     mdist_strategy_t *strategy = join();
     mdist_error_t *error = NULL;
-    const mdist_status_t status = mdist_run(strategy, odd_step, &self, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_run(strategy, odd_step, &self, NULL, &error);
     REQUIRE(status == MDIST_ERR_MISMATCH || status == MDIST_ERR_ABORTED); // it came when the job had ended
     REQUIRE(shows_call(mdist_error_message(error), "OPERATOR, 8-byte mine, 1 buffer: elements x 10000"));
     mdist_error_free(error);
@@ -83,7 +84,7 @@ static void fails_on_one(void) {
     GIVES(MDIST_OK, mdist_operator_register("abacus", 8, fail_on_victim, (void *)&eight, &self.op, &error));
     mdist_strategy_t *strategy = join();
     mdist_error_t *error = NULL;
-    const mdist_status_t status = mdist_run(strategy, odd_step, &self, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_run(strategy, odd_step, &self, NULL, &error);
     // A worker that had everything it needed may have returned before it heard of the failure.
     if (rank != victim && status == MDIST_OK) {
         mdist_strategy_destroy(strategy);
@@ -110,8 +111,8 @@ static void bits_follow_the_tree_in_every_layout(void **unused) {
     static const struct {
         uint32_t workers;
         const char *devices;
-    } layouts[] = {{2, "cpu*1"}, {2, "cpu*3"}, {3, "cpu*1"}, {3, "cpu*3"}, {4, "cpu*2"}, {5, "cpu*1"},
-                   {2, "cpu*3|cpu*1"}, {3, "cpu*1|cpu*2|cpu*4"}};
+    } layouts[] = {{2, "cpu*1"}, {2, "cpu*3"}, {3, "cpu*1"},       {3, "cpu*3"},
+                   {4, "cpu*2"}, {5, "cpu*1"}, {2, "cpu*3|cpu*1"}, {3, "cpu*1|cpu*2|cpu*4"}};
     char layout[32];
     for (uint32_t i = 0; i < sizeof layouts / sizeof *layouts; ++i)
         for (int sockets = 0; sockets < 2; ++sockets) {

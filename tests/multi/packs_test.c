@@ -87,15 +87,15 @@ static int32_t reducing_step(mdist_replica_t *replica, void *user_data) {
 static void reduces_in_packs_in_a_step(void) {
     mdist_strategy_t *strategy = join();
     mdist_call_options_t options = packs_of_bytes(1);
-    GIVES(MDIST_OK, mdist_run(strategy, reducing_step, &options, NULL, 0, NULL, 0, NULL, &error));
-    GIVES(MDIST_OK, mdist_run(strategy, reducing_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, reducing_step, &options, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, reducing_step, NULL, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
 static void packs_as_configured(void) {
     mdist_strategy_t *strategy = join();
     check_batch(strategy, NULL);
-    GIVES(MDIST_OK, mdist_run(strategy, reducing_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, reducing_step, NULL, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 

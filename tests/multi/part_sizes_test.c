@@ -139,9 +139,9 @@ static void changing_sizes(void) {
     mdist_strategy_t *strategy = join();
     replicas = mdist_strategy_replica_count(strategy);
     REQUIRE(replicas <= kMostReplicas);
-    GIVES(MDIST_OK, mdist_run(strategy, step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, step, NULL, NULL, &error));
     for (int first_stays = 0; first_stays < 2; ++first_stays)
-        GIVES(MDIST_OK, mdist_run(strategy, step_of_moving_parts, &first_stays, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, step_of_moving_parts, &first_stays, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 

@@ -13,7 +13,7 @@ static void random_parts(void) {
         Parts self = {.seed = test_seed(900) + (uint64_t)i, .longest = i % 3 == 2 ? 30000 : 300};
         self.group = i % 2 == 1 ? group : NULL;
         mdist_error_t *cause = NULL;
-        const mdist_status_t status = mdist_run(strategy, parts_step, &self, NULL, 0, NULL, 0, NULL, &cause);
+        const mdist_status_t status = mdist_run(strategy, parts_step, &self, NULL, &cause);
         for (uint32_t r = 0; r < local_replicas; ++r)
             if (self.notes[r].text[0] != '\0') GIVE_UP(self.notes[r].text);
         check_status(MDIST_OK, status, cause, "mdist_run", __FILE__, __LINE__);
@@ -25,7 +25,7 @@ static void random_parts(void) {
 static void mismatch(void) {
     mdist_strategy_t *strategy = join();
     Parts self = {0};
-    GIVES(MDIST_ERR_MISMATCH, mdist_run(strategy, parts_mismatch_step, &self, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_MISMATCH, mdist_run(strategy, parts_mismatch_step, &self, NULL, &error));
     for (int r = 0; r < PART_REPLICAS; ++r)
         if (self.notes[r].text[0] != '\0') GIVE_UP(self.notes[r].text);
     mdist_strategy_destroy(strategy);

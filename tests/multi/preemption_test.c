@@ -67,11 +67,11 @@ static void another_call_is_told_apart(void) {
     float x = 1;
     mdist_tensor_t tensor = tensor_of(&x, MDIST_FLOAT32, 0);
     mdist_value_t *value = NULL, *out = NULL;
-    GIVES(MDIST_OK, mdist_value_create(&tensor, &value, &error));
+    GIVES(MDIST_OK, mdist_value_per_replica(strategy, &tensor, 1, &value, &error));
     if (rank == 0)
         GIVES(MDIST_ERR_MISMATCH, mdist_preemption_check(preemption, &verdict, NULL, NULL, &error));
     else
-        GIVES(MDIST_ERR_MISMATCH, mdist_strategy_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error));
+        GIVES(MDIST_ERR_MISMATCH, mdist_strategy_reduce(strategy, MDIST_SUM, value, &out, NULL, &error));
     REQUIRE(strstr(message, "mdist_preemption_check") != NULL && strstr(message, "mdist_strategy_reduce") != NULL);
     mdist_value_destroy(value);
     leave(strategy);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random calls for scenarios: all collectives, dtypes and sizes, in place and not, fused, blocking and started, of all
-// replicas or of random groups. Every replica goes through one list of calls, and makes those that it has a part in. The
-// bits must be those of one process, and these must be what collective.h says.
+// replicas or of random groups. Every replica goes through one list of calls, and makes those that it has a part in.
+// The bits must be those of one process, and these must be what collective.h says.
 #pragma once
 
 #include "canonical_tree.h"
 #include "multi.h"
+#include "started.h"
 
 enum { CALLS = 24, MOST_BUFFERS = 4, MOST_REPLICAS = MOST_SOURCES, MOST_GROUPS = 5, ARENA = 1 << 21 };
 
@@ -239,37 +240,36 @@ static mdist_status_t start(const Plan *plan, mdist_replica_t *replica, const Bu
     mdist_status_t status;
     switch (plan->kind) {
         case ALL_REDUCE:
-            status = mdist_all_reduce_start(replica, plan->op, buffers->in, buffers->out, n, &work, options, NULL);
+            status = start_all_reduce(replica, plan->op, buffers->in, buffers->out, n, &work, options, NULL);
             break;
         case BROADCAST:
-            status = mdist_broadcast_start(replica, plan->root, buffers->out, n, &work, options, NULL);
+            status = start_broadcast(replica, plan->root, buffers->out, n, &work, options, NULL);
             break;
         case ALL_GATHER:
-            status = mdist_all_gather_start(replica, buffers->in, buffers->out, n, &work, options, NULL);
+            status = start_all_gather(replica, buffers->in, buffers->out, n, &work, options, NULL);
             break;
         case REDUCE_SCATTER:
-            status = mdist_reduce_scatter_start(replica, plan->op, buffers->in, buffers->out, n, &work, options, NULL);
+            status = start_reduce_scatter(replica, plan->op, buffers->in, buffers->out, n, &work, options, NULL);
             break;
         case ALL_TO_ALL:
-            status = mdist_all_to_all_start(replica, buffers->in, buffers->out, n, &work, options, NULL);
+            status = start_all_to_all(replica, buffers->in, buffers->out, n, &work, options, NULL);
             break;
         case ALL_TO_ALL_PARTS:
-            status = mdist_all_to_all_parts_start(replica, buffers->in, buffers->in_parts, buffers->out,
-                                                  buffers->out_parts, n, &work, options, NULL);
+            status = start_all_to_all_parts(replica, buffers->in, buffers->in_parts, buffers->out, buffers->out_parts,
+                                            n, &work, options, NULL);
             break;
         case REDUCE_TO_ROOT:
-            status = mdist_reduce_to_root_start(replica, plan->op, plan->root, buffers->in, buffers->out, n, &work,
-                                                options, NULL);
+            status =
+                start_reduce_to_root(replica, plan->op, plan->root, buffers->in, buffers->out, n, &work, options, NULL);
             break;
         case GATHER_TO_ROOT:
-            status =
-                mdist_gather_to_root_start(replica, plan->root, buffers->in, buffers->out, n, &work, options, NULL);
+            status = start_gather_to_root(replica, plan->root, buffers->in, buffers->out, n, &work, options, NULL);
             break;
         case SCATTER:
-            status = mdist_scatter_start(replica, plan->root, buffers->in, buffers->out, n, &work, options, NULL);
+            status = start_scatter(replica, plan->root, buffers->in, buffers->out, n, &work, options, NULL);
             break;
         default:
-            status = mdist_barrier_start(replica, &work, options, NULL);
+            status = start_barrier(replica, &work, options, NULL);
     }
     int32_t done = 0;
     if (status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, NULL);
@@ -334,7 +334,7 @@ static void job_free(Job *job) {
 static void run_job(mdist_strategy_t *strategy, Job *job) {
     for (uint32_t g = 0; g < job->group_count; ++g)
         GIVES(MDIST_OK, mdist_group_create(strategy, job->lists[g], job->sizes[g], &job->groups[g], &error));
-    GIVES(MDIST_OK, mdist_run(strategy, step, job, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, step, job, NULL, &error));
     for (uint32_t g = 0; g < job->group_count; ++g) mdist_group_destroy(job->groups[g]);
 }
 
@@ -405,8 +405,8 @@ static void check_definition(const Job *job, uint32_t c) {
         const int same = digest_of_outputs(plan, &wanted) == job->digest[plan->list[p]][c];
         for (size_t b = 0; b < plan->buffers; ++b) free(wanted.out[b].data);
         if (same) continue;
-        fprintf(stderr, "call %u (kind %d, op %d, %zu buffers, first dtype %d), position %u of %u\n", c, (int)plan->kind,
-                (int)plan->op, plan->buffers, plan->dtype[0], p, plan->members);
+        fprintf(stderr, "call %u (kind %d, op %d, %zu buffers, first dtype %d), position %u of %u\n", c,
+                (int)plan->kind, (int)plan->op, plan->buffers, plan->dtype[0], p, plan->members);
         GIVE_UP("the bits that collective.h defines");
     }
 }

@@ -12,6 +12,7 @@
 typedef struct Job {
     mdist_strategy_t *strategy;
     mdist_value_t *whole, *scalars, *vectors; // per-replica values: int32[1], float32[] and float32[2]
+    mdist_value_t *plain;                     // int32[1]
     mdist_variable_t *variable;               // "kept"
 } Job;
 
@@ -27,7 +28,7 @@ typedef struct Case {
 static mdist_status_t reduce(Job *job, const mdist_value_t *value, mdist_reduce_op_t op, int32_t axis, size_t axes,
                              mdist_error_t **error) {
     mdist_value_t *out = NULL;
-    return mdist_strategy_reduce(job->strategy, op, value, &axis, axes, &out, NULL, error);
+    return mdist_strategy_reduce_axes(job->strategy, op, value, &axis, axes, &out, NULL, error);
 }
 
 static mdist_status_t mean_of_integers(Job *job, mdist_error_t **error) {
@@ -40,6 +41,16 @@ static mdist_status_t unknown_operation(Job *job, mdist_error_t **error) {
 
 static mdist_status_t wrong_axis(Job *job, mdist_error_t **error) {
     return reduce(job, job->vectors, MDIST_SUM, 3, 1, error);
+}
+
+/// The others may pass per-replica values, and then wait for this worker's.
+static mdist_status_t sum_of_plain(Job *job, mdist_error_t **error) {
+    return reduce(job, job->plain, MDIST_SUM, 0, 0, error);
+}
+
+static mdist_status_t sum_of_plain_to(Job *job, mdist_error_t **error) {
+    mdist_value_t *out = NULL;
+    return mdist_strategy_reduce_to(job->strategy, MDIST_SUM, &job->plain, NULL, 1, &out, NULL, error);
 }
 
 static mdist_status_t mean_of_integers_to(Job *job, mdist_error_t **error) {
@@ -87,6 +98,8 @@ static const Case outside[] = {
     {"mdist_strategy_reduce", mean_of_integers, MDIST_ERR_INVALID_ARGUMENT},
     {"mdist_strategy_reduce", unknown_operation, MDIST_ERR_INVALID_ARGUMENT},
     {"mdist_strategy_reduce", wrong_axis, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_strategy_reduce", sum_of_plain, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_strategy_reduce_to", sum_of_plain_to, MDIST_ERR_INVALID_ARGUMENT},
     {"mdist_strategy_reduce_to", mean_of_integers_to, MDIST_ERR_INVALID_ARGUMENT},
     {"mdist_strategy_reduce_to", unknown_destination, MDIST_ERR_INVALID_ARGUMENT},
     {"mdist_strategy_gather", gather_of_scalars, MDIST_ERR_INVALID_ARGUMENT},
@@ -116,8 +129,12 @@ static Job begin(void) {
     mdist_value_t *values[3];
     float zero = 0;
     const mdist_tensor_t initial = tensor_of(&zero, MDIST_FLOAT32, 1);
-    GIVES(MDIST_OK, mdist_run(job.strategy, values_step, NULL, NULL, 0, values, 3, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(job.strategy, values_step, NULL,
+                              &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = values, .result_count = 3}, &error));
     GIVES(MDIST_OK, mdist_variable_create(job.strategy, "kept", &initial, &job.variable, NULL, &error));
+    int32_t number = 3;
+    const mdist_tensor_t whole = tensor_of(&number, MDIST_INT32, 1);
+    GIVES(MDIST_OK, mdist_value_create(&whole, &job.plain, &error));
     job.whole = values[0], job.scalars = values[1], job.vectors = values[2];
     return job;
 }
@@ -126,6 +143,7 @@ static void end(Job *job) {
     mdist_value_destroy(job->whole);
     mdist_value_destroy(job->scalars);
     mdist_value_destroy(job->vectors);
+    mdist_value_destroy(job->plain);
     mdist_variable_destroy(job->variable);
     mdist_strategy_destroy(job->strategy);
 }
@@ -147,8 +165,7 @@ static int32_t sum_step(mdist_replica_t *replica, void *user_data) {
 static mdist_status_t sum_outside(Job *job, mdist_error_t **error) {
     mdist_value_t *out = NULL;
     mdist_tensor_t tensor;
-    const mdist_status_t status =
-        mdist_strategy_reduce(job->strategy, MDIST_SUM, job->whole, NULL, 0, &out, NULL, error);
+    const mdist_status_t status = mdist_strategy_reduce(job->strategy, MDIST_SUM, job->whole, &out, NULL, error);
     if (status != MDIST_OK) return status;
     REQUIRE(mdist_value_tensor(out, 0, &tensor, NULL) == MDIST_OK);
     REQUIRE(*(const int32_t *)tensor.data == 3 * (int32_t)mdist_strategy_replica_count(job->strategy));
@@ -159,7 +176,7 @@ static mdist_status_t sum_outside(Job *job, mdist_error_t **error) {
 static void require_sound(Job *job) {
     GIVES(MDIST_OK, mdist_strategy_check_health(job->strategy, &error));
     GIVES(MDIST_OK, sum_outside(job, &error));
-    GIVES(MDIST_OK, mdist_run(job->strategy, sum_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(job->strategy, sum_step, NULL, NULL, &error));
 }
 
 // --- all refuse

@@ -44,8 +44,8 @@ static int32_t reduce_step(mdist_replica_t *replica, void *user_data) {
         Own own;
         mdist_value_t *out = NULL;
         fill_own(&own, mdist_replica_id(replica));
-        const mdist_status_t status = mdist_all_reduce_rows(replica, (mdist_reduce_op_t)op, &own.index_tensor,
-                                                            &own.value_tensor, &out, NULL, NULL);
+        const mdist_status_t status = mdist_all_reduce_sparse(replica, (mdist_reduce_op_t)op, &own.index_tensor,
+                                                              &own.value_tensor, &out, NULL, NULL);
         const int right = status == MDIST_OK && is_all(out, 0, n, op == MDIST_MEAN ? (float)n : 1);
         mdist_value_destroy(out);
         if (!right) return 1;
@@ -56,7 +56,7 @@ static int32_t reduce_step(mdist_replica_t *replica, void *user_data) {
 static void joins_rows(void) {
     mdist_strategy_t *strategy = join();
     const uint32_t n = mdist_strategy_replica_count(strategy), locals = mdist_strategy_local_replica_count(strategy);
-    GIVES(MDIST_OK, mdist_run(strategy, reduce_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, reduce_step, NULL, NULL, &error));
 
     Own own[MOST];
     mdist_tensor_t indices[MOST], values[MOST];
@@ -68,8 +68,8 @@ static void joins_rows(void) {
     }
     GIVES(MDIST_OK, mdist_value_per_replica(strategy, indices, locals, &which, &error));
     GIVES(MDIST_OK, mdist_value_per_replica(strategy, values, locals, &numbers, &error));
-    GIVES(MDIST_OK, mdist_value_rows(which, numbers, &rows, &error));
-    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, rows, NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_value_sparse(which, numbers, &rows, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, rows, &out, NULL, &error));
     REQUIRE(is_all(out, 0, n, 1));
     mdist_value_destroy(out);
     GIVES(MDIST_OK, mdist_strategy_reduce_to(strategy, MDIST_MEAN, &rows, NULL, 1, &out, NULL, &error));
@@ -90,8 +90,8 @@ static void disagrees(void) {
     mdist_value_t *which = NULL, *numbers = NULL, *rows = NULL, *out = NULL;
     GIVES(MDIST_OK, mdist_value_per_replica(strategy, &indices, 1, &which, &error));
     GIVES(MDIST_OK, mdist_value_per_replica(strategy, &values, 1, &numbers, &error));
-    GIVES(MDIST_OK, mdist_value_rows(which, numbers, &rows, &error));
-    GIVES(MDIST_ERR_MISMATCH, mdist_strategy_reduce(strategy, MDIST_SUM, rows, NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_value_sparse(which, numbers, &rows, &error));
+    GIVES(MDIST_ERR_MISMATCH, mdist_strategy_reduce(strategy, MDIST_SUM, rows, &out, NULL, &error));
     REQUIRE(strstr(message, "float32 [*]") != NULL && strstr(message, "float64 [*]") != NULL);
     mdist_value_t *const made[] = {which, numbers, rows};
     for (int i = 0; i < 3; ++i) mdist_value_destroy(made[i]);

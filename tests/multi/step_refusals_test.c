@@ -5,6 +5,7 @@
 //
 // Rounds are drawn from a seed that all workers have. The model is keeps_job().
 #include "multi.h"
+#include "started.h"
 
 #include "random.h"
 
@@ -102,7 +103,7 @@ CALL(barrier) {
 
 CALL(no_call) {
     (void)job;
-    return mdist_call_run(replica, NULL, error);
+    return mdist_prepared_run(replica, NULL, error);
 }
 
 CALL(rows) {
@@ -110,7 +111,7 @@ CALL(rows) {
     int64_t index = 0;
     const mdist_tensor_t indices = tensor_of(&index, MDIST_INT64, 1), values = tensor_of(&number, MDIST_FLOAT32, 1);
     mdist_value_t *out = NULL;
-    return mdist_all_reduce_rows(replica, MDIST_MAX, &indices, &values, &out, NULL, error);
+    return mdist_all_reduce_sparse(replica, MDIST_MAX, &indices, &values, &out, NULL, error);
 }
 
 CALL(assign) {
@@ -121,7 +122,7 @@ CALL(assign) {
 CALL(assign_rows) {
     int64_t index = 7;
     const mdist_tensor_t indices = tensor_of(&index, MDIST_INT64, 1), values = tensor_of(&number, MDIST_FLOAT32, 1);
-    return mdist_replica_assign_rows(replica, job->summed, MDIST_ASSIGN_ADD, &indices, &values, NULL, error);
+    return mdist_replica_assign_sparse(replica, job->summed, MDIST_ASSIGN_ADD, &indices, &values, NULL, error);
 }
 
 CALL(variable_without_name) {
@@ -157,7 +158,7 @@ CALL(all_reduce_start) {
     (void)job;
     const mdist_buffer_t buffer = one_integer();
     mdist_work_t *work = NULL;
-    return mdist_all_reduce_start(replica, MDIST_MEAN, &buffer, &buffer, 1, &work, NULL, error);
+    return start_all_reduce(replica, MDIST_MEAN, &buffer, &buffer, 1, &work, NULL, error);
 }
 
 CALL(barrier_of_a_group) {
@@ -186,15 +187,15 @@ static const Case cases[] = {
     {"mdist_gather_to_root", gather_to_root, MDIST_ERR_INVALID_ARGUMENT, "1000", BEFORE},
     {"mdist_scatter", scatter, MDIST_ERR_INVALID_ARGUMENT, "1000", BEFORE},
     {"mdist_barrier", barrier, MDIST_ERR_INVALID_ARGUMENT, "options.flags", BEFORE},
-    {"mdist_call_run", no_call, MDIST_ERR_BAD_HANDLE, "NULL", BEFORE},
-    {"mdist_all_reduce_rows", rows, MDIST_ERR_UNSUPPORTED, "SUM or MEAN", BEFORE},
+    {"mdist_prepared_run", no_call, MDIST_ERR_BAD_HANDLE, "NULL", BEFORE},
+    {"mdist_all_reduce_sparse", rows, MDIST_ERR_UNSUPPORTED, "SUM or MEAN", BEFORE},
     {"mdist_replica_assign", assign, MDIST_ERR_INVALID_ARGUMENT, "summed", BEFORE},
-    {"mdist_replica_assign_rows", assign_rows, MDIST_ERR_INVALID_ARGUMENT, "summed", BEFORE},
+    {"mdist_replica_assign_sparse", assign_rows, MDIST_ERR_INVALID_ARGUMENT, "summed", BEFORE},
     {"mdist_replica_variable_create", variable_without_name, MDIST_ERR_INVALID_ARGUMENT, "empty", BEFORE},
     {"mdist_replica_variable_create", variable_again, MDIST_ERR_INVALID_ARGUMENT, "summed", AFTER},
     {"mdist_average_loss", average_loss, MDIST_ERR_INVALID_ARGUMENT, "per_example", BEFORE},
     {"mdist_merge_call", merge_call, MDIST_ERR_INVALID_ARGUMENT, "merge", BEFORE},
-    {"mdist_all_reduce_start", all_reduce_start, MDIST_ERR_INVALID_ARGUMENT, "MEAN", AT_ONCE},
+    {"mdist_collective_start", all_reduce_start, MDIST_ERR_INVALID_ARGUMENT, "MEAN", AT_ONCE},
     {"mdist_barrier", barrier_of_a_group, MDIST_ERR_INVALID_ARGUMENT, "options.flags", AT_ONCE},
     {"mdist_send", send, MDIST_ERR_INVALID_ARGUMENT, "1000", AT_ONCE},
     {"mdist_gradients_ready", gradients_ready, MDIST_ERR_INVALID_ARGUMENT, "9", AT_ONCE},
@@ -259,7 +260,7 @@ static int32_t sound_step(mdist_replica_t *replica, void *user_data) {
 
 static void require_sound(Job *job) {
     GIVES(MDIST_OK, mdist_strategy_check_health(job->strategy, &error));
-    GIVES(MDIST_OK, mdist_run(job->strategy, sound_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(job->strategy, sound_step, NULL, NULL, &error));
 }
 
 // --- a round
@@ -299,8 +300,7 @@ static int32_t round_step(mdist_replica_t *replica, void *user_data) {
     const int ends = !keeps_job(round);
     if (round->before == A_SUM || round->before == MESSAGES || ends) REQUIRE(sum_of_ids(replica) == MDIST_OK || ends);
     if (round->before == A_START) { // unless another replica is faster, and has refused by now
-        const mdist_status_t status =
-            mdist_all_reduce_start(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL);
+        const mdist_status_t status = start_all_reduce(replica, MDIST_SUM, &buffer, &buffer, 1, &work, NULL, NULL);
         REQUIRE(status == MDIST_OK || status == MDIST_ERR_ABORTED);
     }
     const int refuses = round->others == ALL_REFUSE || round->odd == mdist_replica_id(replica);
@@ -323,9 +323,9 @@ static void require_words(const Round *round, const mdist_error_t *error) {
 /// Runs the step, on this thread if the worker's only replica is to be entered.
 static mdist_status_t run(mdist_strategy_t *strategy, int entered, mdist_step_fn step, void *user_data,
                           mdist_error_t **cause) {
-    if (!entered) return mdist_run(strategy, step, user_data, NULL, 0, NULL, 0, NULL, cause);
+    if (!entered) return mdist_run(strategy, step, user_data, NULL, cause);
     mdist_replica_t *replica = NULL;
-    GIVES(MDIST_OK, mdist_run_begin(strategy, NULL, 0, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run_begin(strategy, NULL, &error));
     GIVES(MDIST_OK, mdist_replica_enter(strategy, 0, &replica, &error));
     mdist_replica_exit(replica, step(replica, user_data), NULL);
     return mdist_run_end(strategy, NULL, 0, cause);
@@ -344,7 +344,7 @@ static void check_round(Round *round) {
     mdist_error_free(error);
     for (int i = 0; i < 2 && !keeps_job(round); ++i) {
         error = NULL;
-        REQUIRE(mdist_run(round->job->strategy, sum_step, NULL, NULL, 0, NULL, 0, NULL, &error) != MDIST_OK);
+        REQUIRE(mdist_run(round->job->strategy, sum_step, NULL, NULL, &error) != MDIST_OK);
         require_words(round, error);
         mdist_error_free(error);
     }
@@ -431,9 +431,9 @@ static int32_t merge_refused(mdist_strategy_t *strategy, mdist_value_t *const *a
     (void)argument_count, (void)results, (void)result_count;
     Merging *self = user_data;
     mdist_value_t *mean = NULL;
-    const mdist_status_t status =
-        self->merge == REDUCE ? mdist_strategy_reduce(strategy, MDIST_MEAN, arguments[0], NULL, 0, &mean, NULL, NULL)
-                              : mdist_run(strategy, refuse_step, &self->job, NULL, 0, NULL, 0, NULL, NULL);
+    const mdist_status_t status = self->merge == REDUCE
+                                      ? mdist_strategy_reduce(strategy, MDIST_MEAN, arguments[0], &mean, NULL, NULL)
+                                      : mdist_run(strategy, refuse_step, &self->job, NULL, NULL);
     REQUIRE(status == MDIST_ERR_INVALID_ARGUMENT || (status == MDIST_ERR_ABORTED && !self->keeps));
     return self->fails;
 }

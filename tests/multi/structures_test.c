@@ -35,7 +35,8 @@ static void reduces_leaf_by_leaf(void) {
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
     const float ids = (float)(n * (n - 1) / 2);
     mdist_value_t *value = NULL, *loss = NULL, *rows = NULL, *both[2], *out = NULL;
-    GIVES(MDIST_OK, mdist_run(strategy, set_loss_and_rows, NULL, NULL, 0, &value, 1, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, set_loss_and_rows, NULL,
+                              &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &value, .result_count = 1}, &error));
     GIVES(MDIST_OK, mdist_value_at(value, "loss", &loss, &error));
     GIVES(MDIST_OK, mdist_value_at(value, "rows", &rows, &error));
 
@@ -43,7 +44,7 @@ static void reduces_leaf_by_leaf(void) {
     const char *const twice[] = {"m.0", "m.1"};
     mdist_value_t *const same[] = {loss, loss};
     GIVES(MDIST_OK, mdist_value_structure(twice, same, 2, &both[0], &error));
-    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, both[0], NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, both[0], &out, NULL, &error));
     REQUIRE(at(out, "m.0", 0) == ids && at(out, "m.1", 0) == ids);
     mdist_value_destroy(out);
     GIVES(MDIST_OK, mdist_strategy_reduce_to(strategy, MDIST_MEAN, &both[0], NULL, 1, &out, NULL, &error));
@@ -63,7 +64,7 @@ static void reduces_leaf_by_leaf(void) {
     const int32_t axis = 0;
     mdist_value_t *only = NULL;
     GIVES(MDIST_OK, mdist_value_structure(named, &rows, 1, &only, &error));
-    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, only, &axis, 1, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce_axes(strategy, MDIST_SUM, only, &axis, 1, &out, NULL, &error));
     float wanted = 0;
     for (uint32_t id = 0; id < n; ++id) wanted += (float)(id * (id + 1));
     REQUIRE(at(out, "rows", 0) == wanted);
@@ -89,8 +90,9 @@ static void differs_between_workers(void) {
     mdist_strategy_t *strategy = join();
     static char names[][4] = {"a", "b"};
     mdist_value_t *value = NULL, *out = NULL;
-    GIVES(MDIST_OK, mdist_run(strategy, set_name, names[rank == 1], NULL, 0, &value, 1, NULL, &error));
-    GIVES(MDIST_ERR_MISMATCH, mdist_strategy_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, set_name, names[rank == 1],
+                              &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &value, .result_count = 1}, &error));
+    GIVES(MDIST_ERR_MISMATCH, mdist_strategy_reduce(strategy, MDIST_SUM, value, &out, NULL, &error));
     REQUIRE(strstr(message, "\"a\"") != NULL && strstr(message, "\"b\"") != NULL);
     mdist_value_destroy(value);
     mdist_strategy_destroy(strategy);
@@ -106,13 +108,15 @@ static void differs_within_a_worker(void) {
     mdist_strategy_t *strategy = join();
     mdist_value_t *value = NULL, *out = NULL;
     mdist_error_t *error = NULL;
-    const mdist_status_t status = mdist_run(strategy, set_other_name, NULL, NULL, 0, &value, 1, NULL, &error);
+    const mdist_status_t status =
+        mdist_run(strategy, set_other_name, NULL,
+                  &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &value, .result_count = 1}, &error);
     mdist_error_free(error);
     // The other worker learns of it in its run, as the cause or as ABORTED, or only after the run.
     REQUIRE(status == MDIST_ERR_MISMATCH || (rank == 0 && (status == MDIST_OK || status == MDIST_ERR_ABORTED)));
     if (rank != 1 && status == MDIST_OK) {
         error = NULL;
-        REQUIRE(mdist_strategy_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error) < 0);
+        REQUIRE(mdist_strategy_reduce(strategy, MDIST_SUM, value, &out, NULL, &error) < 0);
         REQUIRE(strstr(mdist_error_message(error), "\"a\" on replica 2 and not on replica 3") != NULL);
         mdist_error_free(error);
     }
@@ -135,23 +139,27 @@ static void maps_elements(void) {
     for (uint64_t count = fewest; count < fewest + 6; ++count) {
         float sum = 0;
         for (uint64_t i = 0; i < count; ++i) sum += (float)(i * i);
-        GIVES(MDIST_OK, mdist_map(strategy, count, square, NULL, NULL, 0, &value, 1, NULL, &error));
-        GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, value, &axis, 1, &out, NULL, &error));
+        GIVES(MDIST_OK,
+              mdist_map(strategy, count, square, NULL,
+                        &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &value, .result_count = 1}, &error));
+        GIVES(MDIST_OK, mdist_strategy_reduce_axes(strategy, MDIST_SUM, value, &axis, 1, &out, NULL, &error));
         REQUIRE(at(out, "square", 0) == sum);
         mdist_value_destroy(out);
-        GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_MEAN, value, &axis, 1, &out, NULL, &error));
+        GIVES(MDIST_OK, mdist_strategy_reduce_axes(strategy, MDIST_MEAN, value, &axis, 1, &out, NULL, &error));
         REQUIRE(at(out, "square", 0) == (float)((double)sum / (double)count));
         mdist_value_destroy(out);
         mdist_value_destroy(value);
     }
-    GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_map(strategy, fewest - 1, square, NULL, NULL, 0, &value, 1, NULL, &error));
+    GIVES(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_map(strategy, fewest - 1, square, NULL,
+                    &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &value, .result_count = 1}, &error));
     REQUIRE(strstr(message, "Each worker must get one") != NULL);
     mdist_strategy_destroy(strategy);
 }
 
 static void merges_structures(void) {
     mdist_strategy_t *strategy = join();
-    GIVES(MDIST_OK, mdist_run(strategy, merge_structures, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, merge_structures, NULL, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -169,7 +177,7 @@ static void makes_values_by_function(void) {
     uint32_t seen = 0;
     GIVES(MDIST_OK, mdist_values_from_function(strategy, give_id, &seen, &value, &error));
     REQUIRE(seen == n && mdist_value_kind(value) == MDIST_VALUE_PER_REPLICA);
-    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, value, NULL, 0, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, value, &out, NULL, &error));
     REQUIRE(at(out, "", 0) == (float)(n * (n - 1) / 2));
     mdist_value_destroy(out);
     mdist_value_destroy(value);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traffic.h"
+#include "started.h"
 
 #include "moments.h"
 
@@ -80,17 +81,17 @@ static mdist_status_t start(const Operation *operation, mdist_replica_t *replica
                             const mdist_buffer_t *out, mdist_work_t **work) {
     switch (operation->kind) {
         case ALL_REDUCE:
-            return mdist_all_reduce_start(replica, MDIST_SUM, in, out, 1, work, NULL, NULL);
+            return start_all_reduce(replica, MDIST_SUM, in, out, 1, work, NULL, NULL);
         case BROADCAST:
-            return mdist_broadcast_start(replica, operation->root, out, 1, work, NULL, NULL);
+            return start_broadcast(replica, operation->root, out, 1, work, NULL, NULL);
         case ALL_GATHER:
-            return mdist_all_gather_start(replica, in, out, 1, work, NULL, NULL);
+            return start_all_gather(replica, in, out, 1, work, NULL, NULL);
         case REDUCE_SCATTER:
-            return mdist_reduce_scatter_start(replica, MDIST_SUM, in, out, 1, work, NULL, NULL);
+            return start_reduce_scatter(replica, MDIST_SUM, in, out, 1, work, NULL, NULL);
         case ALL_TO_ALL:
-            return mdist_all_to_all_start(replica, in, out, 1, work, NULL, NULL);
+            return start_all_to_all(replica, in, out, 1, work, NULL, NULL);
         default:
-            return mdist_barrier_start(replica, work, NULL, NULL);
+            return start_barrier(replica, work, NULL, NULL);
     }
 }
 

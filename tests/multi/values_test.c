@@ -37,14 +37,15 @@ static void reduces_over_all(void) {
     mdist_strategy_t *strategy = join();
     const uint32_t n = mdist_strategy_replica_count(strategy);
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
-    const int one_each = n == worker_count;
     REQUIRE(n == first_replica_of[worker_count] && locals == first_replica_of[rank + 1] - first_replica_of[rank]);
     REQUIRE(mdist_strategy_worker_count(strategy) == worker_count);
-    REQUIRE(mdist_strategy_worker(strategy) == rank);
+    REQUIRE(mdist_strategy_rank(strategy) == rank);
+    REQUIRE(mdist_strategy_first_replica_id(strategy) == first_replica_of[rank]);
     REQUIRE(mdist_strategy_is_chief(strategy) == (rank == 0));
 
     mdist_value_t *ids = NULL, *out = NULL;
-    GIVES(MDIST_OK, mdist_run(strategy, ids_step, NULL, NULL, 0, &ids, 1, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, ids_step, NULL,
+                              &(mdist_run_io_t){sizeof(mdist_run_io_t), .results = &ids, .result_count = 1}, &error));
     const int32_t axis = 0;
     // sum of (id + 1)^2 over sum of (id + 1)
     float sum = 0, count = 0;
@@ -52,10 +53,10 @@ static void reduces_over_all(void) {
         sum += (float)((id + 1) * (id + 1));
         count += (float)(id + 1);
     }
-    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, ids, &axis, 1, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce_axes(strategy, MDIST_SUM, ids, &axis, 1, &out, NULL, &error));
     REQUIRE(first(out) == sum);
     mdist_value_destroy(out);
-    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_MEAN, ids, &axis, 1, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce_axes(strategy, MDIST_MEAN, ids, &axis, 1, &out, NULL, &error));
     REQUIRE(fabsf(first(out) - sum / count) < 1e-5f);
     mdist_value_destroy(out);
 
@@ -69,22 +70,26 @@ static void reduces_over_all(void) {
     mdist_value_destroy(out);
     mdist_value_destroy(ids);
 
-    // With one replica per worker, a plain value is one value per replica, as in TensorFlow. With more replicas on any
-    // worker, its meaning is unclear.
-    mdist_value_t *own = plain((float)rank + 1);
-    if (one_each) {
-        GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, own, NULL, 0, &out, NULL, &error));
-        REQUIRE(first(out) == (float)(n * (n + 1)) / 2);
-        mdist_value_destroy(out);
-        GIVES(MDIST_OK, mdist_strategy_reduce_to(strategy, MDIST_MEAN, &own, NULL, 1, &out, NULL, &error));
-        REQUIRE(first(out) == ((float)n + 1) / 2);
-        mdist_value_destroy(out);
-    } else {
-        GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_reduce(strategy, MDIST_SUM, own, NULL, 0, &out, NULL, &error));
-        GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_MEAN, own, NULL, 0, &out, NULL, &error));
-        REQUIRE(first(out) == (float)rank + 1);
-        mdist_value_destroy(out);
+    // What each worker has on the host.
+    float mine[8];
+    mdist_tensor_t tensors[8];
+    for (uint32_t local = 0; local < locals; ++local) {
+        mine[local] = (float)(first_replica_of[rank] + local + 1);
+        GIVES(MDIST_OK, mdist_tensor_describe(&mine[local], MDIST_FLOAT32, NULL, 0, &tensors[local], &error));
     }
+    mdist_value_t *each = NULL;
+    GIVES(MDIST_OK, mdist_value_per_replica(strategy, tensors, locals, &each, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_SUM, each, &out, NULL, &error));
+    REQUIRE(first(out) == (float)(n * (n + 1)) / 2);
+    mdist_value_destroy(out);
+    mdist_value_destroy(each);
+
+    // A plain value has one meaning in every layout: that it is the same on all replicas.
+    mdist_value_t *own = plain((float)rank + 1);
+    GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_strategy_reduce(strategy, MDIST_SUM, own, &out, NULL, &error));
+    GIVES(MDIST_OK, mdist_strategy_reduce(strategy, MDIST_MEAN, own, &out, NULL, &error));
+    REQUIRE(first(out) == (float)rank + 1);
+    mdist_value_destroy(out);
     mdist_value_destroy(own);
     mdist_strategy_destroy(strategy);
 }
@@ -133,7 +138,7 @@ static void keeps_variables_equal(void) {
     for (int i = 0; i < 3; ++i) REQUIRE(read_variable(variables[i]) == 100);
     REQUIRE(read_variable(variables[3]) == n); // TensorFlow: every copy has it, and reading sums them up
 
-    GIVES(MDIST_OK, mdist_run(strategy, assign_step, variables, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, assign_step, variables, NULL, &error));
     REQUIRE(read_variable(variables[0]) == 100 + n * (n - 1) / 2);
     REQUIRE(read_variable(variables[1]) == 100 + (n - 1) / 2);
     REQUIRE(read_variable(variables[2]) == 100);

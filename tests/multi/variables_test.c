@@ -27,7 +27,7 @@ static void divides_by_all_examples(void) {
     mdist_strategy_t *strategy = join();
     uint64_t examples = 0;
     for (uint32_t i = 0; i < worker_count; ++i) examples += (first_replica_of[i + 1] - first_replica_of[i]) * (i + 1);
-    GIVES(MDIST_OK, mdist_run(strategy, average_step, &examples, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, average_step, &examples, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 

@@ -2,6 +2,7 @@
 // A worker that waits long for others logs that: for which worker it waits, in which call, and when the wait is over.
 // In these scenarios, the late worker comes once the log of another worker has reported the wait.
 #include "multi.h"
+#include "started.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +50,7 @@ static int32_t barrier_step(mdist_replica_t *replica, void *user_data) {
 }
 
 static void barrier(mdist_strategy_t *strategy) {
-    GIVES(MDIST_OK, mdist_run(strategy, barrier_step, NULL, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, barrier_step, NULL, NULL, &error));
 }
 
 static void late_in_a_collective(void) {
@@ -124,7 +125,7 @@ static void slow_bytes(void) {
     mdist_strategy_t *strategy = join();
     float *const values = calloc(SLOW_BYTES, 1);
     REQUIRE(values != NULL);
-    GIVES(MDIST_OK, mdist_run(strategy, slow_step, values, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, slow_step, values, NULL, &error));
     free(values);
     mdist_strategy_destroy(strategy);
 }
@@ -145,7 +146,7 @@ static int32_t endless_step(mdist_replica_t *replica, void *user_data) {
     } else if (strcmp(way, "started") == 0) {
         mdist_work_t *work = NULL;
         int32_t done = 0;
-        REQUIRE(mdist_barrier_start(replica, &work, NULL, NULL) == MDIST_OK);
+        REQUIRE(start_barrier(replica, &work, NULL, NULL) == MDIST_OK);
         status = mdist_work_wait(work, MDIST_FOREVER, &done, &error);
         mdist_work_destroy(work);
     } else if (strcmp(way, "mate") == 0 && mdist_replica_local_index(replica) != 0) {
@@ -155,7 +156,7 @@ static int32_t endless_step(mdist_replica_t *replica, void *user_data) {
         status = mdist_barrier(replica, NULL, &error);
     }
     REQUIRE(status == MDIST_ERR_TIMEOUT);
-    if (strcmp(way, "barrier") == 0) REQUIRE(mdist_error_worker(error) == victim);
+    if (strcmp(way, "barrier") == 0) REQUIRE(mdist_error_rank(error) == victim);
     mdist_error_free(error);
     return 1;
 }
@@ -168,7 +169,7 @@ static void endless_call(void) {
     }
     mdist_error_t *error = NULL;
     char *const way = getenv("TEST_WAY");
-    REQUIRE(mdist_run(waiting, endless_step, way, NULL, 0, NULL, 0, NULL, &error) == MDIST_ERR_TIMEOUT);
+    REQUIRE(mdist_run(waiting, endless_step, way, NULL, &error) == MDIST_ERR_TIMEOUT);
     REQUIRE(strstr(mdist_error_message(error), "communication.call_timeout") != NULL);
     mdist_error_free(error);
     mdist_strategy_destroy(waiting);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several started collectives at once over workers x replicas: the numbers, the order, polling, and every way to fail.
 #include "multi.h"
+#include "started.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -35,9 +36,8 @@ static Started *prepare(mdist_replica_t *replica, int at) {
 }
 
 static mdist_status_t start(mdist_replica_t *replica, Started *self, int at) {
-    return at % 3 == 2
-               ? mdist_broadcast_start(replica, 1, &self->buffer, 1, &self->work, NULL, NULL)
-               : mdist_all_reduce_start(replica, MDIST_SUM, &self->buffer, &self->buffer, 1, &self->work, NULL, NULL);
+    return at % 3 == 2 ? start_broadcast(replica, 1, &self->buffer, 1, &self->work, NULL, NULL)
+                       : start_all_reduce(replica, MDIST_SUM, &self->buffer, &self->buffer, 1, &self->work, NULL, NULL);
 }
 
 static mdist_status_t block(mdist_replica_t *replica, Started *self, int at) {
@@ -97,7 +97,7 @@ static int32_t mixed_step(mdist_replica_t *replica, void *user_data) {
 static void several_at_once(void) {
     mdist_strategy_t *strategy = join();
     for (int round = 0; round < (is_long() ? 20 * ROUNDS : ROUNDS); ++round)
-        GIVES(MDIST_OK, mdist_run(strategy, mixed_step, &round, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, mixed_step, &round, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -132,7 +132,7 @@ static int32_t busy_step(mdist_replica_t *replica, void *user_data) {
 
 static void all_go_on(void) {
     mdist_strategy_t *strategy = join();
-    GIVES(MDIST_OK, mdist_run(strategy, busy_step, getenv("TEST_PIPE"), NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, busy_step, getenv("TEST_PIPE"), NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -149,8 +149,8 @@ static int32_t befall(Failing *self, mdist_replica_t *replica) {
     int32_t done = 0;
     switch (self->how) {
         case MISMATCH:
-            return mdist_all_reduce_start(replica, MDIST_MAX, &third->buffer, &third->buffer, 1, &third->work, NULL,
-                                          NULL) != MDIST_OK ||
+            return start_all_reduce(replica, MDIST_MAX, &third->buffer, &third->buffer, 1, &third->work, NULL, NULL) !=
+                       MDIST_OK ||
                    mdist_work_wait(third->work, MDIST_FOREVER, &done, NULL) != MDIST_OK;
         case DIES:
             return raise(SIGKILL);
@@ -206,7 +206,7 @@ static void fail_somehow(void) {
     Failing self = {.how = atoi(getenv("TEST_HOW"))};
     self.strategy = join();
     mdist_error_t *cause = NULL;
-    const mdist_status_t status = mdist_run(self.strategy, failing_step, &self, NULL, 0, NULL, 0, NULL, &cause);
+    const mdist_status_t status = mdist_run(self.strategy, failing_step, &self, NULL, &cause);
     REQUIRE(!self.wrong);
     const mdist_status_t told = self.how == MISMATCH  ? MDIST_ERR_MISMATCH
                                 : self.how == DIES    ? MDIST_ERR_PEER_LOST
@@ -217,7 +217,7 @@ static void fail_somehow(void) {
     REQUIRE_UNLESS_LATE(status == told || (self.how == IS_LATE && rank == victim), status);
     // A work may be done before it is destroyed.
     if (rank != victim) REQUIRE(status != MDIST_OK || self.how == DESTROYS);
-    if (self.how == DIES) REQUIRE(mdist_error_worker(cause) == victim);
+    if (self.how == DIES) REQUIRE(mdist_error_rank(cause) == victim);
     mdist_error_free(cause);
     mdist_strategy_destroy(self.strategy);
 }
@@ -264,7 +264,7 @@ static void functions_are_told(void) {
     char *const how = getenv("TEST_DYING") != NULL ? dying : NULL;
     mdist_strategy_t *strategy = join();
     mdist_error_t *cause = NULL;
-    const mdist_status_t status = mdist_run(strategy, told_step, how, NULL, 0, NULL, 0, NULL, &cause);
+    const mdist_status_t status = mdist_run(strategy, told_step, how, NULL, &cause);
     REQUIRE(status == (how != NULL ? MDIST_ERR_PEER_LOST : MDIST_OK));
     mdist_error_free(cause);
     mdist_strategy_destroy(strategy);
@@ -317,8 +317,12 @@ static void functions_are_called_while_replicas_do_something_else(void **unused)
     check("functions_are_told", 2, "cpu*2", sockets);
     check("functions_are_told", 3, "cpu*1|cpu*2|cpu*1", NULL);
     static const char *const dying[] = {"TEST_DYING=1", NULL};
-    const Workers job = {.scenario = "functions_are_told", .count = 2, .devices = "cpu*1", .environment = dying,
-                         .victim = 1, .killed = 1};
+    const Workers job = {.scenario = "functions_are_told",
+                         .count = 2,
+                         .devices = "cpu*1",
+                         .environment = dying,
+                         .victim = 1,
+                         .killed = 1};
     assert_int_equal(run_workers(&job), 0);
 }
 
@@ -353,8 +357,9 @@ static int test_all(void) {
 }
 
 int main(int argument_count, char **arguments) {
-    static const NamedScenario scenarios[] = {
-        {"several_at_once", several_at_once}, {"all_go_on", all_go_on}, {"fail_somehow", fail_somehow},
-        {"functions_are_told", functions_are_told}};
+    static const NamedScenario scenarios[] = {{"several_at_once", several_at_once},
+                                              {"all_go_on", all_go_on},
+                                              {"fail_somehow", fail_somehow},
+                                              {"functions_are_told", functions_are_told}};
     return multi_main(argument_count, arguments, scenarios, 4, test_all);
 }

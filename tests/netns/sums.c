@@ -61,7 +61,7 @@ int main(void) {
     mdist_error_t *error = NULL;
     mdist_strategy_t *strategy = NULL;
     mdist_status_t status = mdist_strategy_create(NULL, &strategy, &error);
-    if (status == MDIST_OK) status = mdist_run(strategy, step, NULL, NULL, 0, NULL, 0, NULL, &error);
+    if (status == MDIST_OK) status = mdist_run(strategy, step, NULL, NULL, &error);
     if (status != MDIST_OK) {
         fprintf(stderr, "%s\n", mdist_error_message(error));
         return 1;

@@ -12,7 +12,7 @@ from time_limits import Late, in_time
 
 MDIST, ELASTIC, *TRAINING = (os.path.abspath(path) for path in sys.argv[1:])
 
-# As docs/elastic.md has it: a store on the first host, whose variables the workers get.
+# As docs/how-to/elastic.md has it: a store on the first host, whose variables the workers get.
 SCRIPT = f"""#SBATCH --nodes=2 --ntasks-per-node=2 --no-kill
 export MDIST_ELASTIC_REPLICAS=4
 secret={FOLDER}/secret.$SLURM_JOB_ID

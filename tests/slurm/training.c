@@ -80,7 +80,7 @@ static mdist_status_t save(Training *self) {
 static mdist_status_t train(Training *self) {
     int32_t verdict = MDIST_PREEMPTION_GO_ON;
     while (self->saved == 0 || self->steps < self->saved + MORE) {
-        mdist_status_t status = mdist_run(self->strategy, step, self, NULL, 0, NULL, 0, NULL, &self->error);
+        mdist_status_t status = mdist_run(self->strategy, step, self, NULL, &self->error);
         if (status == MDIST_OK) status = mdist_preemption_check(preemption, &verdict, NULL, NULL, &self->error);
         if (status != MDIST_OK) return status;
         ++self->steps;

@@ -46,7 +46,7 @@ MDIST_TEST_HELPER int try_step_write(mdist_strategy_t *strategy, mdist_aggregati
                                      StepWrite write, float wanted) {
     write.variable = scalar_variable(strategy, MDIST_SYNC_ON_WRITE, aggregation, initial);
     NEED(write.variable != NULL);
-    NEED_OK(mdist_run(strategy, write_step, &write, NULL, 0, NULL, 0, NULL, NULL));
+    NEED_OK(mdist_run(strategy, write_step, &write, NULL, NULL));
     NEED(read_outside(write.variable) == wanted);
     for (uint32_t i = 0; i < mdist_strategy_local_replica_count(strategy); ++i)
         NEED(copy_of_replica(write.variable, i) == wanted);
@@ -94,7 +94,7 @@ MDIST_TEST_HELPER int case_writes_outside(mdist_strategy_t *strategy) {
 /// - ONLY_FIRST of 2, with 5 (r + 1) added, has copies 7, 12 ... and reads 7.
 MDIST_TEST_HELPER int case_sync_on_read(mdist_strategy_t *strategy) {
     const uint32_t locals = mdist_strategy_local_replica_count(strategy);
-    const float n = count_of(strategy), first = (float)mdist_strategy_worker(strategy) * (float)locals;
+    const float n = count_of(strategy), first = (float)mdist_strategy_rank(strategy) * (float)locals;
     mdist_value_t *six = plain_scalar(6);
     mdist_variable_t *variable = scalar_variable(strategy, MDIST_SYNC_ON_READ, MDIST_AGGREGATION_SUM, 1);
     mdist_error_t *error = NULL;
@@ -111,13 +111,13 @@ MDIST_TEST_HELPER int case_sync_on_read(mdist_strategy_t *strategy) {
     NEED_OK(mdist_variable_assign(variable, MDIST_ASSIGN_SET, six, NULL));
     NEED(read_outside(variable) == 6 && copy_of_replica(variable, locals - 1) == 6);
     StepWrite write = {variable, MDIST_ASSIGN_SET, 0, 6};
-    NEED_OK(mdist_run(strategy, write_step, &write, NULL, 0, NULL, 0, NULL, NULL));
+    NEED_OK(mdist_run(strategy, write_step, &write, NULL, NULL));
     NEED(read_outside(variable) == 3 * (n - 1));
     mdist_variable_destroy(variable);
 
     variable = scalar_variable(strategy, MDIST_SYNC_ON_READ, MDIST_AGGREGATION_ONLY_FIRST_REPLICA, 2);
     write = (StepWrite){variable, MDIST_ASSIGN_ADD, 5, 5};
-    NEED_OK(mdist_run(strategy, write_step, &write, NULL, 0, NULL, 0, NULL, NULL));
+    NEED_OK(mdist_run(strategy, write_step, &write, NULL, NULL));
     for (uint32_t i = 0; i < locals; ++i) NEED(copy_of_replica(variable, i) == 2 + 5 * (first + (float)i + 1));
     NEED(read_outside(variable) == 7);
     mdist_variable_destroy(variable);
@@ -140,7 +140,7 @@ MDIST_TEST_HELPER int32_t create_step(mdist_replica_t *replica, void *user_data)
 
 /// A variable created in a step from a different value on each replica: all copies begin with replica 0's value.
 MDIST_TEST_HELPER int case_creation_in_a_step(mdist_strategy_t *strategy) {
-    NEED_OK(mdist_run(strategy, create_step, NULL, NULL, 0, NULL, 0, NULL, NULL));
+    NEED_OK(mdist_run(strategy, create_step, NULL, NULL, NULL));
     return 0;
 }
 
@@ -168,7 +168,8 @@ MDIST_TEST_HELPER int case_sums_until_the_end(mdist_strategy_t *strategy) {
     NEED_OK(mdist_distribute_dataset(strategy, datasets[1], &datasets[2], NULL, NULL));
     NEED_OK(mdist_iterator_create(datasets[2], &iterator, NULL));
     while ((status = mdist_iterator_next_value(iterator, &element, NULL)) == MDIST_OK) {
-        NEED_OK(mdist_run(strategy, add_rows_step, variable, &element, 1, NULL, 0, NULL, NULL));
+        NEED_OK(mdist_run(strategy, add_rows_step, variable,
+                          &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &element, .argument_count = 1}, NULL));
         mdist_value_destroy(element);
     }
     NEED(status == MDIST_END && read_outside(variable) == 26);

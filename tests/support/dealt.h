@@ -62,7 +62,7 @@ MDIST_TEST_HELPER int dealt_step(Dealt *self, mdist_iterator_t *iterator, uint32
     }
     mdist_value_destroy(value);
     uint64_t rows[16] = {0};
-    if (mdist_iterator_rows(iterator, rows, replicas, NULL) != MDIST_OK) rows[0] = 999;
+    if (mdist_iterator_row_counts(iterator, rows, replicas, NULL) != MDIST_OK) rows[0] = 999;
     for (uint32_t i = 0; i < replicas; ++i)
         self->rows_length +=
             (size_t)snprintf(self->rows + self->rows_length, sizeof self->rows - self->rows_length, "%s%" PRIu64,

@@ -21,7 +21,7 @@ MDIST_TEST_HELPER int make_loop_data(mdist_strategy_t *strategy, mdist_iterator_
     const char *const paths[] = {"x", "y.neg"};
     mdist_dataset_t *rows = NULL, *named = NULL, *batched = NULL, *distributed = NULL;
     NEED_OK(mdist_dataset_from_tensors(arrays, 2, NULL, NULL, &rows, NULL));
-    NEED_OK(mdist_dataset_name(rows, paths, 2, &named, NULL));
+    NEED_OK(mdist_dataset_with_paths(rows, paths, 2, &named, NULL));
     NEED_OK(mdist_dataset_batch(named, LOOP_BATCH, 0, &batched, NULL));
     NEED_OK(mdist_distribute_dataset(strategy, batched, &distributed, NULL, NULL));
     NEED_OK(mdist_iterator_create(distributed, iterator, NULL));
@@ -69,7 +69,10 @@ MDIST_TEST_HELPER int loop_body(mdist_strategy_t *strategy, mdist_loop_t *loop, 
     float calls = (float)self->calls;
     const mdist_tensor_t tensor = tensor_of(&calls, MDIST_FLOAT32, 0);
     NEED_OK(mdist_value_create(&tensor, &number, NULL));
-    NEED_OK(mdist_run(strategy, loop_step, self, &element, 1, &sums, 1, NULL, NULL));
+    NEED_OK(mdist_run(strategy, loop_step, self,
+                      &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &element, .argument_count = 1,
+                                        .results = &sums, .result_count = 1},
+                      NULL));
     NEED_OK(mdist_loop_set_output(loop, "kept", sums, MDIST_AGGREGATION_NONE, NULL));
     NEED_OK(mdist_loop_set_output(loop, "number", number, MDIST_AGGREGATION_MEAN, NULL));
     mdist_value_destroy(sums);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "mdist_test.h"
+#include "started.h"
 
 #include <mdist/operator.h>
 
@@ -56,8 +57,10 @@ typedef struct KnownOperator {
 } KnownOperator;
 
 static const KnownOperator known_operators[OPERATORS] = {
-    {"matrix", 16, combine_matrices},        {"hash of 8", 8, combine_hashes},
-    {"hash of 7", 7, combine_hashes},        {"hash of many", 5000, combine_hashes},
+    {"matrix", 16, combine_matrices},
+    {"hash of 8", 8, combine_hashes},
+    {"hash of 7", 7, combine_hashes},
+    {"hash of many", 5000, combine_hashes},
     {"huge hash", LARGEST_ELEMENT, combine_hashes},
 };
 
@@ -65,7 +68,7 @@ static const KnownOperator known_operators[OPERATORS] = {
 MDIST_TEST_HELPER int create_operators(mdist_reduce_op_t *ops) {
     for (int i = 0; i < OPERATORS; ++i)
         if (mdist_operator_register(known_operators[i].name, known_operators[i].bytes, known_operators[i].combine,
-                                  (void *)&known_operators[i].bytes, &ops[i], NULL) != MDIST_OK)
+                                    (void *)&known_operators[i].bytes, &ops[i], NULL) != MDIST_OK)
             return 1;
     return 0;
 }
@@ -165,8 +168,7 @@ MDIST_TEST_HELPER void make_arrays(const Reduction *self, uint32_t id, uint32_t 
         unsigned char *input = out->memory[2 * b] + 64, *output = out->memory[2 * b + 1] + 64;
         input += (64 - (uintptr_t)input % 64) % 64 + self->offsets[b];
         output += self->offsets[b] / 2;
-        for (uint64_t i = 0; i < elements; ++i)
-            fill_element(self->seed, bytes, id, (int)b, i, input + i * bytes);
+        for (uint64_t i = 0; i < elements; ++i) fill_element(self->seed, bytes, id, (int)b, i, input + i * bytes);
         if (self->in_place) output = input + begin * bytes;
         out->inputs[b] = as_buffer(input, elements * bytes, words);
         out->outputs[b] = as_buffer(output, (end - begin) * bytes, words);
@@ -188,11 +190,11 @@ MDIST_TEST_HELPER mdist_status_t reduce_once(mdist_replica_t *replica, const Red
         return mdist_reduce_to_root(replica, op, self->root, in, out, self->count, NULL, error);
     }
     if (self->kind == TO_ALL)
-        status = mdist_all_reduce_start(replica, op, in, out, self->count, &work, NULL, error);
+        status = start_all_reduce(replica, op, in, out, self->count, &work, NULL, error);
     else if (self->kind == TO_PARTS)
-        status = mdist_reduce_scatter_start(replica, op, in, out, self->count, &work, NULL, error);
+        status = start_reduce_scatter(replica, op, in, out, self->count, &work, NULL, error);
     else
-        status = mdist_reduce_to_root_start(replica, op, self->root, in, out, self->count, &work, NULL, error);
+        status = start_reduce_to_root(replica, op, self->root, in, out, self->count, &work, NULL, error);
     int32_t done = 0;
     if (status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, error);
     mdist_work_destroy(work);
@@ -213,9 +215,11 @@ MDIST_TEST_HELPER int outputs_right(const Reduction *self, uint32_t id, uint32_t
             const int same = memcmp(wanted, got, op->bytes) == 0;
             free(wanted);
             if (!same) {
-                fprintf(stderr, "replica %u of %u: kind %d, operator %s, started %d, in place %d, buffer %u of %u: "
-                        "element %llu of %llu is wrong\n", (unsigned)id, (unsigned)n, (int)self->kind, op->name,
-                        self->started, self->in_place, (unsigned)b, (unsigned)self->count, (unsigned long long)i,
+                fprintf(stderr,
+                        "replica %u of %u: kind %d, operator %s, started %d, in place %d, buffer %u of %u: "
+                        "element %llu of %llu is wrong\n",
+                        (unsigned)id, (unsigned)n, (int)self->kind, op->name, self->started, self->in_place,
+                        (unsigned)b, (unsigned)self->count, (unsigned long long)i,
                         (unsigned long long)self->elements[b]);
                 return 0;
             }

@@ -4,13 +4,14 @@
 #pragma once
 
 #include "mdist_test.h"
+#include "started.h"
 
 enum { PART_CALLS = 12, PART_BUFFERS = 3, PART_REPLICAS = 9 };
 
 typedef struct Parts {
     uint64_t seed;
     uint64_t longest;
-    mdist_group_t *group; // NULL: all replicas. Else all of them, last first
+    mdist_group_t *group;      // NULL: all replicas. Else all of them, last first
     Note notes[PART_REPLICAS]; // by local replica
 } Parts;
 
@@ -103,11 +104,10 @@ MDIST_TEST_HELPER int32_t parts_step(mdist_replica_t *replica, void *user_data) 
         int32_t done = 0;
         make_parts_call(self, call, id, n, &own);
         const int starts = mixed_pair(self->seed, (uint64_t)call * 100 + id) % 2 == 0;
-        mdist_status_t status =
-            starts ? mdist_all_to_all_parts_start(replica, own.inputs, own.given, own.outputs, own.taken, own.buffers,
-                                                  &work, &options, &error)
-                   : mdist_all_to_all_parts(replica, own.inputs, own.given, own.outputs, own.taken, own.buffers,
-                                            &options, &error);
+        mdist_status_t status = starts ? start_all_to_all_parts(replica, own.inputs, own.given, own.outputs, own.taken,
+                                                                own.buffers, &work, &options, &error)
+                                       : mdist_all_to_all_parts(replica, own.inputs, own.given, own.outputs, own.taken,
+                                                                own.buffers, &options, &error);
         memset(own.given, 0xff, sizeof own.given); // the library has copied them, or needs them no more
         memset(own.taken, 0xff, sizeof own.taken);
         if (starts && status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, &error);
@@ -133,7 +133,8 @@ MDIST_TEST_HELPER int32_t parts_mismatch_step(mdist_replica_t *replica, void *us
         given[other] = id == 1 && other == 0 ? 4 : 3;
         taken[other] = 3;
     }
-    const mdist_buffer_t input = buffer_of(in, MDIST_INT32, 3 * n + (id == 1)), output = buffer_of(out, MDIST_INT32, 3 * n);
+    const mdist_buffer_t input = buffer_of(in, MDIST_INT32, 3 * n + (id == 1)),
+                         output = buffer_of(out, MDIST_INT32, 3 * n);
     mdist_error_t *error = NULL;
     const mdist_status_t status = mdist_all_to_all_parts(replica, &input, given, &output, taken, 1, NULL, &error);
     const char *const words = "replica 1 gives 4 elements of input 0 to replica 0, which takes 3 from it";

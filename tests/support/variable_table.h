@@ -34,8 +34,8 @@ typedef enum Reaches {
     ALL_IN_TURN,      // the rows of all replicas, one after another
     MEANS_IN_TURN,    // the rows of all replicas, each divided by the number of replicas
     REFUSED_TO_ADD,   // nothing: the write fails, reason sum_on_read
-    REFUSED_ON_READ,  // nothing: the write fails, reason rows_on_read
-    REFUSED_TO_MERGE, // nothing: the write fails, reason rows_aggregation
+    REFUSED_ON_READ,  // nothing: the write fails, reason sparse_on_read
+    REFUSED_TO_MERGE, // nothing: the write fails, reason sparse_aggregation
 } Reaches;
 
 #define BIT(number) (1u << (number))
@@ -112,8 +112,8 @@ MDIST_TEST_HELPER Reaches reaches_of(const Cell *cell) {
 
 MDIST_TEST_HELPER const char *reason_of(Reaches reaches) {
     return reaches == REFUSED_TO_ADD     ? "sum_on_read"
-           : reaches == REFUSED_ON_READ  ? "rows_on_read"
-           : reaches == REFUSED_TO_MERGE ? "rows_aggregation"
+           : reaches == REFUSED_ON_READ  ? "sparse_on_read"
+           : reaches == REFUSED_TO_MERGE ? "sparse_aggregation"
                                          : "";
 }
 
@@ -253,7 +253,7 @@ MDIST_TEST_HELPER mdist_value_t *value_to_write(Cell *cell) {
     mdist_value_t *const values = value_of(cell, tensors);
     if (cell->form == WHOLE) return values;
     mdist_value_t *const which = value_of(cell, indices), *rows = NULL;
-    note(&cell->note, MDIST_OK, mdist_value_rows(which, values, &rows, &error), &error, "mdist_value_rows");
+    note(&cell->note, MDIST_OK, mdist_value_sparse(which, values, &rows, &error), &error, "mdist_value_sparse");
     mdist_value_destroy(which);
     mdist_value_destroy(values);
     return rows;
@@ -269,7 +269,7 @@ MDIST_TEST_HELPER int32_t table_step(mdist_replica_t *replica, void *user_data) 
     const mdist_status_t status =
         cell->form == WHOLE
             ? mdist_replica_assign(replica, cell->variable, assign, &own.tensor, NULL, &error)
-            : mdist_replica_assign_rows(replica, cell->variable, assign, &own.indices, &own.tensor, NULL, &error);
+            : mdist_replica_assign_sparse(replica, cell->variable, assign, &own.indices, &own.tensor, NULL, &error);
     note_write(&cell->notes[id], reaches_of(cell), status, error);
     return 0;
 }
@@ -277,7 +277,7 @@ MDIST_TEST_HELPER int32_t table_step(mdist_replica_t *replica, void *user_data) 
 /// Writes in a step. If replicas may not do what they were to do together, the run fails.
 MDIST_TEST_HELPER void write_in_step(Cell *cell, Reaches reaches) {
     mdist_error_t *error = NULL;
-    const mdist_status_t status = mdist_run(cell->strategy, table_step, cell, NULL, 0, NULL, 0, NULL, &error);
+    const mdist_status_t status = mdist_run(cell->strategy, table_step, cell, NULL, &error);
     note_write(&cell->note, reaches == REFUSED_TO_MERGE ? reaches : ITS_OWN, status, error);
 }
 
@@ -307,7 +307,7 @@ MDIST_TEST_HELPER void write_to_variable(Cell *cell, Reaches reaches) {
     }
     Updating updating = {cell, value_to_write(cell)};
     if (cell->place == IN_AN_UPDATE) {
-        const mdist_status_t status = mdist_update(cell->variable, table_update, &updating, NULL, 0, NULL, 0, &error);
+        const mdist_status_t status = mdist_update(cell->variable, table_update, &updating, NULL, &error);
         note(&cell->note, MDIST_OK, status, &error, "mdist_update");
     } else {
         const mdist_status_t status =

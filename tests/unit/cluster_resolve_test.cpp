@@ -234,7 +234,7 @@ void what_is_not_built_is_refused_and_not_ignored(void **) {
     assert_begins(outcome, "c.yaml:1:");
     for (const char *word : {"auto", "ring", "inproc", "shm", "tcp"})
         from_environment({}, text("communication: {implementation: ", word, "}"));
-    for (const char *word : {"auto", "file", "data", "'off'", "hint"})
+    for (const char *word : {"auto", "file", "data", "'off'", "marked"})
         from_environment({}, text("data: {order: replica, auto_shard_policy: ", word, "}"));
 }
 

@@ -108,7 +108,8 @@ void add_step(Pipeline &p, std::mt19937_64 &random) {
             out.dtype = MDIST_INT64;
             out.rank = shape.rank;
             std::copy(shape.dims, shape.dims + shape.rank, out.shape);
-            if (std::count(out.shape + 1, out.shape + 8, MDIST_ROWS) != 0) break; // more than the function can know
+            if (std::count(out.shape + 1, out.shape + 8, MDIST_UNKNOWN_LENGTH) != 0)
+                break; // more than the function can know
             p.text += " map";
             p.dataset = make_map(p.dataset, times_three, nullptr, nullptr, &out, 1);
             p.model = [from = p.model] {

@@ -42,7 +42,7 @@ void workers_of_fewer_rows_end_with_steps_without(void **) {
 void one_worker_reads_all_files_by_the_new_rule(void **) {
     const Folder files(2, 4);
     const Make make = [&] { return make_batch(numbers_in(files.names()), 3, false); };
-    for (const int32_t policy : {MDIST_SHARD_AUTO, MDIST_SHARD_FILE, MDIST_SHARD_BY_HINT, MDIST_SHARD_OFF})
+    for (const int32_t policy : {MDIST_SHARD_AUTO, MDIST_SHARD_FILE, MDIST_SHARD_MARKED, MDIST_SHARD_OFF})
         assert_string_equal(worker(make, 1, 0, 2, by(policy)).c_str(), "[0 1] [2] | [3 100] [101] | [102 103] []");
     assert_string_equal(worker(make, 1, 0, 2, by(MDIST_SHARD_DATA)).c_str(), "[0 1] [2] | [3 100] [101] | [102] [103]");
 }
@@ -65,7 +65,7 @@ void too_few_files_are_told_to_all_workers(void **) {
             assert_says(failure, MDIST_ERR_FAILED_PRECONDITION, "reads 2 files, which is not enough for 3 workers");
             assert_string_equal(failure.reason().c_str(), "too_few_files");
         }
-    for (const int32_t policy : {MDIST_SHARD_OFF, MDIST_SHARD_DATA, MDIST_SHARD_BY_HINT}) // these need none
+    for (const int32_t policy : {MDIST_SHARD_OFF, MDIST_SHARD_DATA, MDIST_SHARD_MARKED}) // these need none
         make_plan(make_batch(numbers_in(files.names()), 7, false), even(3, 0, 1), by(policy));
 }
 

@@ -66,7 +66,7 @@ Case by_chance(std::mt19937_64 &random) {
     job.drop = random() % 4 == 0;
     job.hides_size = random() % 4 == 0;
     constexpr int32_t kPolicies[] = {MDIST_SHARD_OFF, MDIST_SHARD_AUTO, MDIST_SHARD_FILE, MDIST_SHARD_DATA,
-                                     MDIST_SHARD_BY_HINT};
+                                     MDIST_SHARD_MARKED};
     job.policy = kPolicies[random() % 5];
     if (job.policy == MDIST_SHARD_FILE && !job.from_files()) job.policy = MDIST_SHARD_AUTO;
     job.split = random() % 5 != 0;
@@ -129,7 +129,7 @@ std::shared_ptr<const Dataset> real(const Case &job, const FilePool &files) {
     auto rows = job.from_files() ? numbers_in(transformed(files.names_for(job), job.of_names))
                                  : std::shared_ptr<const Dataset>(numbers(job.rows));
     rows = transformed(rows, job.of_rows);
-    if (job.policy == MDIST_SHARD_BY_HINT) rows = make_shard(rows, MDIST_SHARD_HINT, 0);
+    if (job.policy == MDIST_SHARD_MARKED) rows = make_shard(rows, MDIST_ONE_PER_WORKER, 0);
     auto batches = transformed(make_batch(rows, job.batch, job.drop), job.of_batches);
     return job.hides_size ? hidden(batches) : batches;
 }
@@ -186,7 +186,7 @@ Rows rows_read(const Case &job, uint64_t worker) {
     for (const uint64_t file : names)
         for (uint64_t i = 0; i < job.files[file]; ++i) rows.push_back(static_cast<int64_t>(1000 * file + i));
     rows = transformed<int64_t>(rows, job.of_rows, [](const int64_t &row) { return row % 2 == 1; });
-    return job.policy == MDIST_SHARD_BY_HINT ? shard(job, rows, worker) : rows;
+    return job.policy == MDIST_SHARD_MARKED ? shard(job, rows, worker) : rows;
 }
 
 Batches batches_read(const Case &job, uint64_t worker) {
@@ -295,7 +295,7 @@ bool countable(const Case &job) {
 
 /// Of what a hint shares out there must be enough for all workers, or none.
 bool hint_lacks(const Case &job) {
-    if (job.policy != MDIST_SHARD_BY_HINT) return false;
+    if (job.policy != MDIST_SHARD_MARKED) return false;
     Case all = job;
     all.policy = MDIST_SHARD_OFF;
     const std::size_t count = rows_read(all, 0).size();

@@ -124,27 +124,28 @@ void every_second_number_of_1024_is_for_the_first_of_two(void **) {
 }
 
 void a_hint_becomes_the_workers_shard(void **) {
-    Dealing dealing = by(MDIST_SHARD_BY_HINT);
+    Dealing dealing = by(MDIST_SHARD_MARKED);
     dealing.split = false;
-    const Make hinted = [] { return make_shard(make_range(0, 100, 1), MDIST_SHARD_HINT, 0); };
+    const Make hinted = [] { return make_shard(make_range(0, 100, 1), MDIST_ONE_PER_WORKER, 0); };
     assert_true(all_rows({dealt(hinted, 10, 1, dealing)[0]}) == (Rows{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
     const Make own = [] { return make_shard(make_range(0, 100, 1), 1, 0); };
     assert_int_equal(all_rows({dealt(own, 10, 1, dealing)[0]}).size(), 100);
     // Below other transforms; a batch for each worker is then cut by the new rule.
-    const Make batched = [] { return make_batch(make_shard(numbers(12), MDIST_SHARD_HINT, 7), 4, false); };
-    assert_dealt(dealt(batched, 2, 2, by(MDIST_SHARD_BY_HINT)),
+    const Make batched = [] { return make_batch(make_shard(numbers(12), MDIST_ONE_PER_WORKER, 7), 4, false); };
+    assert_dealt(dealt(batched, 2, 2, by(MDIST_SHARD_MARKED)),
                  {"[0] [2] | [4] [6] | [8] [10]", "[1] [3] | [5] [7] | [9] [11]"});
-    assert_says(failure_of([&] { make_plan(make_shard(numbers(3), MDIST_SHARD_HINT, 0), even(4, 0, 1), dealing); }),
+    assert_says(failure_of([&] { make_plan(make_shard(numbers(3), MDIST_ONE_PER_WORKER, 0), even(4, 0, 1), dealing); }),
                 MDIST_ERR_FAILED_PRECONDITION, "3 elements, over 4 workers");
 }
 
 void a_hint_that_nobody_replaces_cannot_be_iterated(void **) {
-    const auto hinted = make_batch(make_shard(numbers(12), MDIST_SHARD_HINT, 0), 4, false);
+    const auto hinted = make_batch(make_shard(numbers(12), MDIST_ONE_PER_WORKER, 0), 4, false);
     const Failure failure = failure_of([&] { Iterator iterator(hinted); });
-    assert_says(failure, MDIST_ERR_FAILED_PRECONDITION, "MDIST_SHARD_HINT");
-    assert_string_equal(failure.reason().c_str(), "shard_hint");
+    assert_says(failure, MDIST_ERR_FAILED_PRECONDITION, "MDIST_ONE_PER_WORKER");
+    assert_string_equal(failure.reason().c_str(), "shard_placeholder");
     const InputPlan plan = make_plan(hinted, even(2, 0, 1), by(MDIST_SHARD_DATA));
-    assert_says(failure_of([&] { Iterator iterator(plan.parts); }), MDIST_ERR_FAILED_PRECONDITION, "MDIST_SHARD_HINT");
+    assert_says(failure_of([&] { Iterator iterator(plan.parts); }), MDIST_ERR_FAILED_PRECONDITION,
+                "MDIST_ONE_PER_WORKER");
 }
 
 Dealing unevenly(int32_t policy, int32_t uneven) {
@@ -264,19 +265,19 @@ void only_shared_batches_need_no_word(void **) {
     assert_true(known(MDIST_SHARD_OFF, 1, true));
     assert_false(known(MDIST_SHARD_OFF, 2, true));
     assert_false(known(MDIST_SHARD_AUTO, 2, false));
-    assert_false(known(MDIST_SHARD_BY_HINT, 2, true));
+    assert_false(known(MDIST_SHARD_MARKED, 2, true));
 }
 
 void endless_is_what_certainly_never_ends(void **) {
     const auto endless = [](const std::shared_ptr<const Dataset> &source) {
-        return make_plan(make_batch(source, 4, false), even(2, 1, 1), by(MDIST_SHARD_BY_HINT)).endless;
+        return make_plan(make_batch(source, 4, false), even(2, 1, 1), by(MDIST_SHARD_MARKED)).endless;
     };
     assert_true(endless(make_repeat(numbers(3), MDIST_FOREVER)));
     assert_false(endless(make_repeat(numbers(3), 5)));
     assert_false(endless(make_repeat(numbers(0), MDIST_FOREVER)));
     assert_false(endless(make_take(make_repeat(numbers(3), MDIST_FOREVER), 9)));
     // Of too few elements some worker would have none to repeat.
-    assert_false(endless(make_repeat(make_shard(numbers(3), MDIST_SHARD_HINT, 0), MDIST_FOREVER)));
+    assert_false(endless(make_repeat(make_shard(numbers(3), MDIST_ONE_PER_WORKER, 0), MDIST_FOREVER)));
     assert_true(endless(make_zip({make_repeat(numbers(3), MDIST_FOREVER), make_repeat(numbers(3), MDIST_FOREVER)})));
     assert_false(endless(make_zip({make_repeat(numbers(3), MDIST_FOREVER), numbers(3)})));
     assert_true(endless(make_concatenate(numbers(3), make_repeat(numbers(3), MDIST_FOREVER))));

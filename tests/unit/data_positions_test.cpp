@@ -190,7 +190,7 @@ void what_another_layout_reads_otherwise_is_refused(void **) {
     Dealing whole = by(MDIST_SHARD_OFF);
     whole.split = false;
     is_refused(some, whole, {1, 2}, {1, 3}, "for 1 workers of 3 replicas");
-    is_refused(batches, by(MDIST_SHARD_FILE), {2, 1}, by(MDIST_SHARD_BY_HINT), {2, 1}, "policy HINT");
+    is_refused(batches, by(MDIST_SHARD_FILE), {2, 1}, by(MDIST_SHARD_MARKED), {2, 1}, "policy MARKED");
     goes_on(some, whole, {1, 2}, 1, {1, 2});
 }
 

@@ -108,9 +108,10 @@ void weights_share_out_all_rows_as_near_as_whole_numbers_are(void **) {
 void the_batch_size_is_found_behind_what_keeps_it(void **) {
     const auto four = make_batch(numbers(10), 4, false);
     assert_int_equal(batch_size_of(*four).value_or(0), 4);
-    for (const auto &kept : {make_take(four, 2), make_skip(four, 1), make_repeat(four, 3),
-                             make_shuffle(four, 9, 1, true), make_prefetch(four, 1), make_cache(four),
-                             make_shard(four, 2, 1), make_named(four, {"x"}), make_shard(four, MDIST_SHARD_HINT, 0)})
+    for (const auto &kept :
+         {make_take(four, 2), make_skip(four, 1), make_repeat(four, 3), make_shuffle(four, 9, 1, true),
+          make_prefetch(four, 1), make_cache(four), make_shard(four, 2, 1), make_named(four, {"x"}),
+          make_shard(four, MDIST_ONE_PER_WORKER, 0)})
         assert_int_equal(batch_size_of(*kept).value_or(0), 4);
     assert_int_equal(batch_size_of(*make_zip({four, make_take(four, 1)})).value_or(0), 4);
     assert_int_equal(batch_size_of(*make_concatenate(four, four)).value_or(0), 4);

@@ -58,14 +58,14 @@ namespace {
 
 void a_failure_arrives_with_all_its_fields(void **) {
     mdist_error_t *error = nullptr;
-    const auto status = guard("mdist_call", &error, [] {
+    const auto status = guard("mdist_prepared", &error, [] {
         throw Failure(MDIST_ERR_TIMEOUT, "replica 3 did not come").reason("late").replica(3).native(INT64_MIN);
     });
     assert_int_equal(status, MDIST_ERR_TIMEOUT);
     assert_int_equal(mdist_error_status(error), MDIST_ERR_TIMEOUT);
     assert_string_equal(mdist_error_message(error), "replica 3 did not come");
     assert_string_equal(mdist_error_reason(error), "late");
-    assert_string_equal(mdist_error_operation(error), "mdist_call");
+    assert_string_equal(mdist_error_operation(error), "mdist_prepared");
     assert_int_equal(mdist_error_replica(error), 3);
     assert_true(mdist_error_native(error) == INT64_MIN);
     mdist_error_free(error);

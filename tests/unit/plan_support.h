@@ -131,7 +131,7 @@ inline std::shared_ptr<Dataset> numbers_in(std::shared_ptr<const Dataset> names)
 
 /// A map of batches to themselves, behind which their size is not known.
 inline std::shared_ptr<Dataset> hidden(std::shared_ptr<const Dataset> batches) {
-    const mdist_tensor_t rows = output(MDIST_INT64, {MDIST_ROWS});
+    const mdist_tensor_t rows = output(MDIST_INT64, {MDIST_UNKNOWN_LENGTH});
     const auto copy = [](const mdist_tensor_t *inputs, std::size_t, const mdist_tensor_t *outputs, std::size_t,
                          void *) -> int32_t {
         if (inputs[0].shape[0] != 0) std::memcpy(outputs[0].data, inputs[0].data, 8 * inputs[0].shape[0]);

@@ -2,6 +2,7 @@
 // Division, subtraction and the search for zeros, against arithmetic that is wide enough to be exact.
 #include "mdist_test.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -49,7 +50,7 @@ void check_whole(int32_t dtype) {
         assert_true(left[i] == static_cast<T>(static_cast<uint64_t>(numbers[i]) - static_cast<uint64_t>(right[i])));
     left = numbers;
     reduce::subtract(dtype, left.data(), left.data(), left.size()); // from itself
-    assert_true(reduce::all_zero(dtype, left.data(), left.size()));
+    assert_true(std::all_of(left.begin(), left.end(), [](T each) { return each == 0; }));
 }
 
 void integers_divide_towards_zero_and_wrap(void **) {
@@ -79,20 +80,22 @@ void every_16_bit_float_divides_with_one_rounding(void **) {
 }
 
 void zeros_of_both_signs_are_zeros_and_nothing_else_is(void **) {
-    const float zeros[] = {0.0f, -0.0f, 0.0f};
-    assert_true(reduce::all_zero(MDIST_FLOAT32, zeros, 3));
-    assert_true(reduce::all_zero(MDIST_FLOAT32, nullptr, 0));
-    for (int bit = 0; bit < 31; ++bit) {
-        const uint32_t bits[] = {0x80000000, uint32_t{1} << bit};
-        assert_false(reduce::all_zero(MDIST_FLOAT32, bits, 2));
+    for (const float zero : {0.0f, -0.0f}) {
+        const float numbers[] = {1.0f, zero, 2.0f};
+        assert_true(reduce::any_zero(MDIST_FLOAT32, numbers, 3));
     }
-    const uint16_t sixteen[] = {0x8000, 0, 0x8000};
-    assert_true(reduce::all_zero(MDIST_FLOAT16, sixteen, 3));
-    assert_true(reduce::all_zero(MDIST_BFLOAT16, sixteen, 3));
+    assert_false(reduce::any_zero(MDIST_FLOAT32, nullptr, 0));
+    for (int bit = 0; bit < 31; ++bit) {
+        const uint32_t bits[] = {uint32_t{1} << bit, 0x80000000 | uint32_t{1} << bit};
+        assert_false(reduce::any_zero(MDIST_FLOAT32, bits, 2));
+    }
+    const uint16_t sixteen[] = {0x8000};
+    assert_true(reduce::any_zero(MDIST_FLOAT16, sixteen, 1));
+    assert_true(reduce::any_zero(MDIST_BFLOAT16, sixteen, 1));
     const uint64_t wide[] = {uint64_t{1} << 63};
-    assert_true(reduce::all_zero(MDIST_FLOAT64, wide, 1));
-    assert_false(reduce::all_zero(MDIST_INT64, wide, 1));
-    assert_false(reduce::all_zero(MDIST_INT8, sixteen, 6));
+    assert_true(reduce::any_zero(MDIST_FLOAT64, wide, 1));
+    assert_false(reduce::any_zero(MDIST_INT64, wide, 1));
+    assert_true(reduce::any_zero(MDIST_INT8, wide, 8));
 }
 
 } // namespace

@@ -96,10 +96,10 @@ func (t *training) step(replica *mdist.Replica) error {
 	if err != nil {
 		return err
 	}
-	weight, gradient := mdist.Slice[float32](own), mdist.Slice[float32](memory)
+	weight, gradient := mdist.UnsafeSlice[float32](own), mdist.UnsafeSlice[float32](memory)
 	gradient[0], gradient[1] = 0, 0
 	state := &t.random[replica.ID()]
-	for _, row := range mdist.Slice[int64](batch) {
+	for _, row := range mdist.UnsafeSlice[int64](batch) {
 		*state = *state*6364136223846793005 + 1442695040888963407
 		noise := float32(*state>>40)/16777216 - 0.5
 		x := float32(row) / 100
@@ -190,7 +190,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	if len(os.Args) > 1 && strategy.Worker() == 1 && !strategy.IsJoining() {
+	if len(os.Args) > 1 && strategy.Rank() == 1 && !strategy.IsJoining() {
 		if t.deadly, err = strconv.ParseUint(os.Args[1], 10, 64); err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ func run() error {
 		return err
 	}
 	if strategy.IsChief() {
-		fmt.Println("weights:", mdist.Slice[float32](tensor))
+		fmt.Println("weights:", mdist.Copy[float32](tensor))
 	}
 	_, err = strategy.MembershipChanged() // all have read
 	return err

@@ -15,7 +15,7 @@ func newInput(strategy *mdist.Strategy, s set, batch int, seed uint64) (*mdist.D
 	for _, transform := range []func(*mdist.Dataset) (*mdist.Dataset, error){
 		func(d *mdist.Dataset) (*mdist.Dataset, error) { return d.Batch(batch, false) },
 		func(d *mdist.Dataset) (*mdist.Dataset, error) {
-			return d.Map(normalise, mdist.Describe[float32](mdist.Rows, pixels), mdist.Describe[uint8](mdist.Rows))
+			return d.Map(normalise, mdist.Describe[float32](mdist.UnknownLength, pixels), mdist.Describe[uint8](mdist.UnknownLength))
 		},
 		func(d *mdist.Dataset) (*mdist.Dataset, error) { return d.Prefetch(2) },
 		func(d *mdist.Dataset) (*mdist.Dataset, error) { return d.Distribute(strategy) },
@@ -29,10 +29,10 @@ func newInput(strategy *mdist.Strategy, s set, batch int, seed uint64) (*mdist.D
 
 // normalise converts bytes to floats from 0 to 1, batch by batch. All images as floats would need 188 MB.
 func normalise(inputs, outputs []mdist.Tensor) error {
-	images := mdist.Slice[float32](outputs[0])
-	for i, pixel := range mdist.Slice[uint8](inputs[0]) {
+	images := mdist.UnsafeSlice[float32](outputs[0])
+	for i, pixel := range mdist.UnsafeSlice[uint8](inputs[0]) {
 		images[i] = float32(pixel) * (float32(1) / 255)
 	}
-	copy(mdist.Slice[uint8](outputs[1]), mdist.Slice[uint8](inputs[1]))
+	copy(mdist.UnsafeSlice[uint8](outputs[1]), mdist.UnsafeSlice[uint8](inputs[1]))
 	return nil
 }

@@ -82,9 +82,6 @@ func (j *job) prepare() error {
 	if err != nil {
 		return err
 	}
-	if err := config.LoadEnvironment(); err != nil {
-		return err
-	}
 	if err := config.Set("devices", fmt.Sprintf("cpu*%d", j.replicas)); err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (t *trainer) newVariable(name string, initial mdist.Tensor, place func(*rep
 		if err != nil {
 			return err
 		}
-		*place(&t.replicas[local]) = mdist.Slice[float32](own)
+		*place(&t.replicas[local]) = mdist.UnsafeSlice[float32](own)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (t *trainer) part(replica *mdist.Replica) (mine *replicaState, images []flo
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return &t.replicas[replica.LocalIndex()], mdist.Slice[float32](first), mdist.Slice[uint8](second), nil
+	return &t.replicas[replica.LocalIndex()], mdist.UnsafeSlice[float32](first), mdist.UnsafeSlice[uint8](second), nil
 }
 
 func (t *trainer) trainStep(replica *mdist.Replica) error {

@@ -15,9 +15,6 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := config.LoadEnvironment(); err != nil {
-		log.Fatal(err)
-	}
 	if err := config.Set("devices", "cpu*4"); err != nil {
 		log.Fatal(err)
 	}
@@ -40,7 +37,7 @@ func main() {
 		log.Fatal(err)
 	}
 	for local, sum := range sums {
-		id := strategy.Worker()*len(sums) + local
+		id := strategy.Rank()*len(sums) + local
 		fmt.Printf("replica %d of %d: %g\n", id, strategy.ReplicaCount(), sum)
 	}
 }

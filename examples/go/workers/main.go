@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	strategy, err := mdist.NewStrategy(nil)
+	strategy, err := newStrategy()
 	if err == nil {
 		defer strategy.Close()
 		if len(os.Args) > 1 && os.Args[1] == "in_graph" {
@@ -27,6 +27,23 @@ func main() {
 		fmt.Fprintln(os.Stderr, "workers:", err)
 		os.Exit(1)
 	}
+}
+
+// newStrategy sets a key of the program's own: the config still knows the job, and the devices of the environment.
+func newStrategy() (*mdist.Strategy, error) {
+	config, err := mdist.NewConfig()
+	if err != nil {
+		return nil, err
+	}
+	defer config.Close()
+	if err := config.Set("communication.timeout", "100s"); err != nil {
+		return nil, err
+	}
+	strategy, err := mdist.NewStrategy(config)
+	if err != nil {
+		return nil, err
+	}
+	return strategy, same("workers and rank", []any{strategy.WorkerCount(), strategy.Rank()}, []any{2, os.Getenv("MDIST_RANK")})
 }
 
 func same(what string, found, expected any) error {
@@ -68,15 +85,15 @@ func together(strategy *mdist.Strategy) error {
 		if calls[local], err = strategy.Prepare(local).AllReduce(mdist.Xor, memories[local].Buffer()); err != nil {
 			return err
 		}
-		id := 2*strategy.Worker() + local
-		memories[local].Slice()[0] = 1 << id
+		id := 2*strategy.Rank() + local
+		memories[local].UnsafeSlice()[0] = 1 << id
 		if middle.Position(id) < 0 {
 			continue
 		}
 		if pairs[local], err = mdist.Alloc[int64](nil, 0, 2); err != nil {
 			return err
 		}
-		copy(pairs[local].Slice(), []int64{int64(id) + 2, 3*int64(id) + 1})
+		copy(pairs[local].UnsafeSlice(), []int64{int64(id) + 2, 3*int64(id) + 1})
 		own := strategy.Prepare(local).InGroup(middle)
 		if inMiddle[local], err = own.AllReduce(operator.Op(), pairs[local].Buffer()); err != nil {
 			return err
@@ -133,7 +150,7 @@ func together(strategy *mdist.Strategy) error {
 		if err := call.Run(replica); err != nil {
 			return err
 		}
-		if err := same("a prepared call", memory.Slice(), []int16{15}); err != nil {
+		if err := same("a prepared call", memory.UnsafeSlice(), []int16{15}); err != nil {
 			return err
 		}
 		if other := inMiddle[replica.LocalIndex()]; other != nil {
@@ -141,7 +158,7 @@ func together(strategy *mdist.Strategy) error {
 				return err
 			}
 			// (4, 7), then (3, 4)
-			if err := same("prepared in a group", pairs[replica.LocalIndex()].Slice(), []int64{12, 25}); err != nil {
+			if err := same("prepared in a group", pairs[replica.LocalIndex()].UnsafeSlice(), []int64{12, 25}); err != nil {
 				return err
 			}
 		}
@@ -160,7 +177,7 @@ func together(strategy *mdist.Strategy) error {
 		if err := work.Wait(); err != nil {
 			return err
 		}
-		return same("started", memory.Slice(), []int16{0})
+		return same("started", memory.UnsafeSlice(), []int16{0})
 	})
 	if err == nil {
 		err = same("ends of operations", ends, 2)
@@ -188,7 +205,7 @@ func register(strategy *mdist.Strategy) error {
 		if err != nil {
 			return err
 		}
-		sum := mdist.Slice[float32](x)[0] + mdist.Slice[float32](copy)[0] + float32(replica.ID())
+		sum := mdist.UnsafeSlice[float32](x)[0] + mdist.UnsafeSlice[float32](copy)[0] + float32(replica.ID())
 		return replica.SetResult(0, mdist.TensorOf([]float32{sum}, 1))
 	}); err != nil {
 		return err
@@ -202,7 +219,7 @@ func register(strategy *mdist.Strategy) error {
 		return err
 	}
 	return strategy.RegisterUpdate("subtract", func(_ int, copy mdist.Tensor, given []mdist.Tensor) ([]*mdist.Value, error) {
-		mdist.Slice[float32](copy)[0] -= mdist.Slice[float32](given[0])[0]
+		mdist.UnsafeSlice[float32](copy)[0] -= mdist.UnsafeSlice[float32](given[0])[0]
 		return nil, nil
 	})
 }
@@ -211,7 +228,7 @@ func inGraph(strategy *mdist.Strategy) error {
 	if err := register(strategy); err != nil {
 		return err
 	}
-	if strategy.Worker() != 0 {
+	if strategy.Rank() != 0 {
 		if err := strategy.Serve(); !errors.Is(err, errUnlucky) {
 			return fmt.Errorf("served: %w", err)
 		}
@@ -238,7 +255,7 @@ func inGraph(strategy *mdist.Strategy) error {
 		if err != nil {
 			return err
 		}
-		if err := same("a result", mdist.Slice[float32](tensor), []float32{10 + float32(id)}); err != nil {
+		if err := same("a result", mdist.Copy[float32](tensor), []float32{10 + float32(id)}); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Makes batches of images in memory.
-use mdist::{Array, Dataset, Output, Result, StepResult, Tensor, TensorMut, ROWS};
+use mdist::{Array, Dataset, Output, Result, StepResult, Tensor, TensorMut, UNKNOWN_LENGTH};
 
 use crate::mnist::{MnistSet, PIXELS};
 
@@ -16,8 +16,8 @@ pub fn batches(set: MnistSet, batch: u64, shuffle_seed: Option<u64>) -> Result<D
         rows = rows.shuffle(count as u64, seed, true)?;
     }
     let normalised = [
-        Output::new::<f32>(&[ROWS, PIXELS]),
-        Output::new::<u8>(&[ROWS]),
+        Output::new::<f32>(&[UNKNOWN_LENGTH, PIXELS]),
+        Output::new::<u8>(&[UNKNOWN_LENGTH]),
     ];
     rows.batch(batch, false)?
         .map(&normalised, normalise)?

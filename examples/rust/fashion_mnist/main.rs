@@ -32,7 +32,7 @@ const SHUFFLE_SEED: u64 = 1234; // must not be 0
 /// Reads the devices from the environment, --config and --replicas. Later ones override earlier
 /// ones. The default is two replicas.
 fn configuration(options: &Options) -> mdist::Result<Config> {
-    let mut config = Config::from_environment()?;
+    let mut config = Config::new()?;
     if let Some(path) = &options.config {
         config.load(path)?;
     }

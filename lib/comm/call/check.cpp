@@ -84,8 +84,9 @@ void check_as_long(const Call &call, std::size_t i) {
 
 void check_op(int32_t op) {
     if (op > kLastOp && is_operator(op))
-        throw invalid(text("op is ", op, ", an operator (mdist_operator_register), which only mdist_all_reduce, "
-                           "mdist_reduce_scatter, mdist_reduce_to_root, their _start forms and "
+        throw invalid(text("op is ", op,
+                           ", an operator (mdist_operator_register), which only mdist_all_reduce, "
+                           "mdist_reduce_scatter, mdist_reduce_to_root, started or not, and "
                            "mdist_strategy_all_reduce take"));
     if (op < MDIST_SUM || op > MDIST_XOR)
         throw invalid(text("op is ", op, ", which is not a valid op; use MDIST_SUM (1) to MDIST_XOR (8)"));
@@ -99,8 +100,9 @@ void check_op_defined(int32_t op, int32_t dtype) {
         throw invalid(text(op_name(op), " of ", dtype_name(dtype),
                            " is not defined, since it works on bits; use an integer type or bool"));
     if (dtype == MDIST_BOOL && !bits && op != MDIST_MIN && op != MDIST_MAX)
-        throw invalid(text(op_name(op), " of bool is not defined; use OR (is any true) or AND (are all), or count in an "
-                                        "integer type"));
+        throw invalid(text(op_name(op),
+                           " of bool is not defined; use OR (is any true) or AND (are all), or count in an "
+                           "integer type"));
 }
 
 void check_op_takes(int32_t op, int32_t dtype) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Up to which sizes the ways of a collective among workers are used. All in one place; each is the same on all workers.
-// docs/performance/costs.md has the reasons: what the ways cost on hosts with cores of their own, at 1, 25 and 200
-// Gbit/s. These networks want different sizes. Each size is a middle: the worst of them loses as little as possible.
+// docs/maintainers/performance/costs.md has the reasons: what the ways cost on hosts with cores of their own, at 1, 25
+// and 200 Gbit/s. These networks want different sizes. Each size is a middle: the worst of them loses as little as
+// possible.
 #pragma once
 
 #include <algorithm>

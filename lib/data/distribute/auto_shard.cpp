@@ -41,9 +41,9 @@ Sharing by_file_or_data(const std::shared_ptr<const Dataset> &source, const Inpu
     return {source, MDIST_SHARD_DATA, sharing.why};
 }
 
-Sharing by_hint(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
-    const auto dataset = replace_hints(source, layout);
-    return {dataset, MDIST_SHARD_BY_HINT, dataset == source ? "there is no shard of MDIST_SHARD_HINT" : ""};
+Sharing by_marks(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
+    const auto dataset = replace_placeholders(source, layout);
+    return {dataset, MDIST_SHARD_MARKED, dataset == source ? "there is no shard of MDIST_ONE_PER_WORKER" : ""};
 }
 
 } // namespace
@@ -98,8 +98,8 @@ Sharing share(const std::shared_ptr<const Dataset> &source, const InputLayout &l
             return by_file_alone(source, layout);
         case MDIST_SHARD_DATA:
             return {source, MDIST_SHARD_DATA, ""};
-        case MDIST_SHARD_BY_HINT:
-            return by_hint(source, layout);
+        case MDIST_SHARD_MARKED:
+            return by_marks(source, layout);
         default:
             throw invalid(text("policy ", policy, " is not a valid mdist_shard_policy_t"));
     }

@@ -54,7 +54,8 @@ std::shared_ptr<const Dataset> over_others(
 /// and `why` gives the reason.
 Sharing shard_files(const std::shared_ptr<const Dataset> &source, const InputLayout &layout);
 
-/// Replaces every shard of MDIST_SHARD_HINT with this worker's shard. Returns `source` itself if there is none.
-std::shared_ptr<const Dataset> replace_hints(const std::shared_ptr<const Dataset> &source, const InputLayout &layout);
+/// Replaces every shard of MDIST_ONE_PER_WORKER with this worker's shard. Returns `source` itself if there is none.
+std::shared_ptr<const Dataset> replace_placeholders(const std::shared_ptr<const Dataset> &source,
+                                                    const InputLayout &layout);
 
 } // namespace mdist

@@ -21,7 +21,7 @@ const char *policy_name(int32_t policy) {
         case MDIST_SHARD_DATA:
             return "DATA";
         default:
-            return "HINT";
+            return "MARKED";
     }
 }
 

@@ -102,28 +102,28 @@ std::unique_ptr<Stream> Shard::open(const Iteration &iteration) const {
 }
 
 /// Marks where each worker's own shard is to be put.
-class ShardHint final : public Transform {
+class ShardPlaceholder final : public Transform {
   public:
-    explicit ShardHint(const Source &source) : Transform(source, source->spec()) {}
+    explicit ShardPlaceholder(const Source &source) : Transform(source, source->spec()) {}
 
     std::unique_ptr<Stream> open(const Iteration &) const override {
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                      "a shard with MDIST_SHARD_HINT is only a placeholder for each worker's shard. Distribute its "
-                      "dataset (mdist_distribute_dataset with policy MDIST_SHARD_BY_HINT) before you iterate over it")
-            .reason("shard_hint");
+                      "a shard with MDIST_ONE_PER_WORKER is only a placeholder for each worker's shard. Distribute its "
+                      "dataset (mdist_distribute_dataset with policy MDIST_SHARD_MARKED) before you iterate over it")
+            .reason("shard_placeholder");
     }
     std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<ShardHint>(sources[0]);
+        return std::make_shared<ShardPlaceholder>(sources[0]);
     }
     Traits traits() const override {
-        return {.text = "shard(hint)", .role = Traits::Role::kShardHint, .keeps_batch_size = true};
+        return {.text = "shard(one per worker)", .role = Traits::Role::kShardPlaceholder, .keeps_batch_size = true};
     }
 };
 
 } // namespace
 
 std::shared_ptr<Dataset> make_shard(Source source, uint64_t shards, uint64_t index) {
-    if (shards == MDIST_SHARD_HINT) return std::make_shared<ShardHint>(source);
+    if (shards == MDIST_ONE_PER_WORKER) return std::make_shared<ShardPlaceholder>(source);
     if (shards == 0) throw invalid("there are 0 shards; use at least 1");
     if (index >= shards)
         throw invalid(text("index is ", index, "; with ", shards, " shards it must be 0 to ", shards - 1));

@@ -210,7 +210,7 @@ typedef struct mdist_nccl_api {
 typedef struct mdist_gpu_module {
     uint32_t abi;                /* MDIST_GPU_MODULE_ABI */
     uint32_t size;               /* sizeof(mdist_gpu_module) */
-    const char *library_version; /* of the library it was built with: "0.2.0" */
+    const char *library_version; /* of the library it was built with: "0.3.0" */
     const char *name;            /* "CUDA 13.0", "fake" */
     const mdist_gpu_api *gpu;
     /* NCCL's table, loaded at the first call. NULL if there is none; `reason` (static text) says why: not found, too

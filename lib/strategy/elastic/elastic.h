@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elastic: what a strategy does in an elastic job: it keeps commits of the program's state, and restores one when the
-// job goes on with other workers. docs/elastic.md describes both.
+// job goes on with other workers. docs/how-to/elastic.md describes both.
 //
 // A commit (commit.cpp) is made in a spare buffer while the last one stays. Parts go to their holders (holders.h).
 // Then all workers tell each other whether that went well. Whoever has heard all knows that all parts are in place, and

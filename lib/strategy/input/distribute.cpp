@@ -26,7 +26,7 @@ int32_t policy_of(const Config &config) {
     const std::string_view policy = config.text("data.auto_shard_policy");
     if (policy == "file") return MDIST_SHARD_FILE;
     if (policy == "data") return MDIST_SHARD_DATA;
-    if (policy == "hint") return MDIST_SHARD_BY_HINT;
+    if (policy == "marked") return MDIST_SHARD_MARKED;
     return policy == "off" ? MDIST_SHARD_OFF : MDIST_SHARD_AUTO;
 }
 

@@ -29,8 +29,8 @@ inline const CallFunction kOpenMerge("mdist_merge_begin", Pattern::kMeet);
 inline const CallFunction kCreateVariable("mdist_replica_variable_create", Pattern::kMeet);
 inline const CallFunction kAssign("mdist_replica_assign", Pattern::kReduce);
 inline const CallFunction kAssignFirst("mdist_replica_assign", Pattern::kFirst); // replica 0's value, instead of a sum
-inline const CallFunction kAllReduceRows("mdist_all_reduce_rows", Pattern::kGather);
-inline const CallFunction kAssignRows("mdist_replica_assign_rows", Pattern::kGather);
+inline const CallFunction kAllReduceRows("mdist_all_reduce_sparse", Pattern::kGather);
+inline const CallFunction kAssignRows("mdist_replica_assign_sparse", Pattern::kGather);
 inline const CallFunction kAverageLoss("mdist_average_loss", Pattern::kReduce);
 inline const CallFunction kGradients("mdist_gradients_wait", Pattern::kReduce); // buckets, and the terms of the norm
 inline const CallFunction kGraph("mdist_replica_graph", Pattern::kLaunch);

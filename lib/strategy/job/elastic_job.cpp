@@ -34,7 +34,7 @@ void Job::join_elastic(const Config &config) {
     while (devices.size() < elastic.settings.replicas)
         devices.push_back(make_cpu_device(static_cast<int32_t>(devices.size())));
     comm.begin_generation(elastic.settings.replicas);
-    replicas = Replicas(std::move(devices), elastic.on());
+    replicas = Replicas(std::move(devices));
     make_team();
     log_info("elastic: this worker is a newcomer");
 }
@@ -50,7 +50,7 @@ void Job::enter_generation(const Generation &next) {
     for (const Generation::Member &member : next.members)
         counts.push_back(member.replicas.last - member.replicas.first);
     const uint32_t locals = counts[membership->rank()];
-    Replicas theirs(Spans(counts), membership->rank(), elastic.devices_->first(locals), elastic.on());
+    Replicas theirs(Spans(counts), membership->rank(), elastic.devices_->first(locals));
     comm.begin_generation(locals);
     replicas = std::move(theirs);
     elastic.generation_ = next.number;

@@ -14,7 +14,7 @@ namespace mdist {
 
 Job::Job(const Config &config)
     : elastic(config),
-      replicas(elastic.on() ? std::vector<std::shared_ptr<Device>>() : open_devices(config), elastic.on()),
+      replicas(elastic.on() ? std::vector<std::shared_ptr<Device>>() : open_devices(config)),
       reach(*this, replicas, config),
       comm(config, replicas),
       concurrent_(config.text("executor") == "threads") {

@@ -16,10 +16,10 @@ namespace mdist {
 class Replicas {
   public:
     /// Of a job of one worker.
-    explicit Replicas(std::vector<std::shared_ptr<Device>> devices, bool elastic = false)
-        : Replicas(Spans::even(1, static_cast<uint32_t>(devices.size())), 0, devices, elastic) {}
-    Replicas(Spans spans, uint32_t worker, std::vector<std::shared_ptr<Device>> devices, bool elastic = false)
-        : spans_(std::move(spans)), worker_(worker), devices_(std::move(devices)), elastic_(elastic) {}
+    explicit Replicas(std::vector<std::shared_ptr<Device>> devices)
+        : Replicas(Spans::even(1, static_cast<uint32_t>(devices.size())), 0, devices) {}
+    Replicas(Spans spans, uint32_t worker, std::vector<std::shared_ptr<Device>> devices)
+        : spans_(std::move(spans)), worker_(worker), devices_(std::move(devices)) {}
 
     /// Counts the replicas of all workers.
     uint32_t count() const { return spans_.replicas(); }
@@ -32,10 +32,6 @@ class Replicas {
     uint32_t local_count() const { return static_cast<uint32_t>(devices_.size()); }
     /// Id of local replica 0.
     uint32_t first_id() const { return spans_[worker_].first; }
-    /// Whether each worker has one replica. The result of such a replica is a plain value. In any other job results are
-    /// per-replica, even on a worker with only one replica.
-    /// Never in an elastic job, where the number of workers changes.
-    bool are_one_each() const { return count() == worker_count() && !elastic_; }
 
     const std::vector<std::shared_ptr<Device>> &devices() const { return devices_; }
     Device &device(uint32_t local) const { return *devices_[local]; }
@@ -49,7 +45,6 @@ class Replicas {
     Spans spans_;
     uint32_t worker_;
     std::vector<std::shared_ptr<Device>> devices_;
-    bool elastic_;
 };
 
 } // namespace mdist

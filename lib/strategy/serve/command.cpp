@@ -249,7 +249,7 @@ ValuePointer join_results(std::size_t index, const std::vector<ValuePointer> &by
                 });
         }
     }
-    return regroup(text("result ", index), std::move(parts), replicas);
+    return regroup(text("result ", index), std::move(parts), replicas.first_id());
 }
 
 } // namespace mdist

@@ -120,14 +120,13 @@ ValuePointer Frame::take_tensors(std::size_t index) {
                                                replicas_[without]->id()))
             .replica(replicas_[without]->id())
             .reason("missing_result");
-    return job_.replicas.are_one_each() ? Value::plain(std::move(tensors[0]))
-                                        : Value::per_replica(std::move(tensors), text("result ", index).c_str());
+    return Value::per_replica(std::move(tensors), text("result ", index).c_str());
 }
 
 ValuePointer Frame::take_parts(std::size_t index) {
     std::vector<Part> parts;
     for (const auto &replica : replicas_) parts.push_back(replica->take_result(index));
-    return regroup(text("result ", index), std::move(parts), job_.replicas);
+    return regroup(text("result ", index), std::move(parts), job_.replicas.first_id());
 }
 
 } // namespace mdist

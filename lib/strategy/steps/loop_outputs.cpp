@@ -47,7 +47,7 @@ void Loop::set(std::string_view path, ValuePointer value, int32_t aggregation) {
         leaf.check_count(replicas_);
         if (aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA) leaf.check_no_rows();
         if (aggregation == MDIST_AGGREGATION_SUM || aggregation == MDIST_AGGREGATION_MEAN)
-            check_reduces(*job_, job_->reach.view(), op_of(aggregation), leaf);
+            check_reduces(op_of(aggregation), leaf);
     });
     check_like_initial(path, *value);
     const std::lock_guard lock(mutex_);
@@ -136,7 +136,8 @@ void Loop::collect() {
         const std::string &path = parts[0][i].path;
         std::vector<Part> tensors;
         for (const Part &part : parts) tensors.push_back({{std::string(), part[i].tensor}});
-        set(path, regroup(named(path), std::move(tensors), job_->replicas), aggregation_of(set_in_steps, path));
+        set(path, regroup(named(path), std::move(tensors), job_->replicas.first_id()),
+            aggregation_of(set_in_steps, path));
     }
 }
 

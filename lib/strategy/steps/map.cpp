@@ -75,7 +75,7 @@ class Stack {
             for (std::size_t k = 0; k < mapped_[local].size(); ++k) check(local, k);
             parts.push_back(stack(local));
         }
-        return regroup(what_, std::move(parts), replicas_);
+        return regroup(what_, std::move(parts), replicas_.first_id());
     }
 
   private:

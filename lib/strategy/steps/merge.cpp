@@ -65,8 +65,8 @@ std::vector<ValuePointer> regrouped_arguments(Frame &frame, uint32_t local_repli
         std::vector<Part> parts;
         for (uint32_t local = 0; local < local_replicas; ++local)
             parts.push_back(frame.replica(local).merge_arguments[i]);
-        ValuePointer value =
-            regroup(text("argument ", i, " of the merge"), std::move(parts), frame.replica(0).job().replicas);
+        ValuePointer value = regroup(text("argument ", i, " of the merge"), std::move(parts),
+                                     frame.replica(0).job().replicas.first_id());
         values.push_back(value ? std::move(value) : structure_of({}));
     }
     return values;

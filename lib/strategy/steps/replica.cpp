@@ -114,8 +114,9 @@ bool Replica::end_work() noexcept {
     bool worked = false;
     each_seat([&](const Seat &seat) {
         worked |= seat.operations.end(seat.party, [this](const Operation &first) {
-            return Failure(MDIST_ERR_FAILED_PRECONDITION, text("the step of replica ", id(), " ended while its ",
-                                                               first.name(), "_start was under way; wait for it first"))
+            return Failure(MDIST_ERR_FAILED_PRECONDITION,
+                           text("the step of replica ", id(), " ended while the ", first.name(),
+                                " that it had started was under way; wait for it first"))
                 .operation(first.name())
                 .replica(id())
                 .reason("work_under_way");
@@ -123,8 +124,8 @@ bool Replica::end_work() noexcept {
     });
     const bool posted = job().comm.mail().end_step(local_index(), *run, [this](const Post &first) {
         return Failure(MDIST_ERR_FAILED_PRECONDITION,
-                       text("the step of replica ", id(), " ended while its ", first.function(),
-                            "_start was under way (tag ", first.key.tag, "); wait for it first"))
+                       text("the step of replica ", id(), " ended while the ", first.function(),
+                            " that it had started was under way (tag ", first.key.tag, "); wait for it first"))
             .operation(first.function())
             .replica(id())
             .reason("work_under_way");

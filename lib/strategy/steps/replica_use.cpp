@@ -10,11 +10,10 @@ namespace {
 /// Tells the step about a call on another thread, since that is probably why it will fail.
 Failure wrong_thread(Replica &replica, const char *function) {
     Failure failure =
-        Failure(
-            MDIST_ERR_WRONG_CONTEXT,
-            text(function, ": this thread does not run the step of replica ", replica.id(),
-                 ". Call it on the thread on which the step runs, or open the run with mdist_run_begin (step.h), which"
-                 " lets any thread work for a replica"))
+        Failure(MDIST_ERR_WRONG_CONTEXT, text(function, ": this thread does not run the step of replica ", replica.id(),
+                                              ". Call it on the thread on which the step runs, or open the run with "
+                                              "mdist_run_begin (threads.h), which"
+                                              " lets any thread work for a replica"))
             .replica(replica.id());
     replica.last_failure.note(failure.message());
     return failure;

@@ -9,8 +9,8 @@
 #include "strategy/values/value.h"
 #include "util/function_ref.h"
 
-#include <string>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace mdist {
@@ -94,20 +94,16 @@ ValuePointer reduce_value_axes(Job &job, const Asker &asker, int32_t op, const V
 /// other types and shapes.
 ValuePointer first_value(Job &job, const Asker &asker, const Value &value);
 /// Throws unless `op` accepts the leaf, as reduce_values() would.
-void check_reduces(const Job &job, const View &view, int32_t op, const Value &leaf);
-/// Whether reducing it involves other workers. A value that is the same for all replicas reduces to itself.
-bool reduces_with_others(const Job &job, const Value &value, bool over_axes);
-/// Whether each replica has its own content. In a job with one replica per worker, this holds for plain values too, as
-/// in TensorFlow.
-bool differs_by_replica(const Job &job, const Value &leaf);
-/// The same for many leaves: `view` is that of the job.
-inline bool differs_by_replica(const Job &job, const View &view, const Value &leaf) {
-    return leaf.kind() == MDIST_VALUE_PER_REPLICA ||
-           (leaf.kind() == MDIST_VALUE_PLAIN && view.workers > 1 && job.replicas.are_one_each());
+void check_reduces(int32_t op, const Value &leaf);
+/// Whether reducing it involves other workers. A value that is the same for all replicas reduces to itself, or is
+/// refused: so is not what other workers may have, who then wait.
+bool reduces_with_others(const Job &job, int32_t op, const Value &value, bool over_axes);
+/// Whether each replica has its own content.
+inline bool differs_by_replica(const Value &leaf) {
+    return leaf.kind() == MDIST_VALUE_PER_REPLICA;
 }
-/// Throws INVALID_ARGUMENT unless a value that is the same for all reduces to itself without any communication, as in
-/// TensorFlow.
-void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas);
+/// Throws INVALID_ARGUMENT unless the op gives back a value that is the same for all.
+void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor);
 ValuePointer broadcast_value(Job &job, const Tensor &tensor);
 /// Makes a mirrored value of a plain one, leaf by leaf. Leaves that are mirrored already are shared.
 ValuePointer mirror_value(Job &job, const ValuePointer &value);

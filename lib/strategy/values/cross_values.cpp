@@ -33,7 +33,7 @@ ValuePointer placed(Job &job, const Tensor &tensor, Target target) {
 ValuePointer reduce_rows(Job &job, const Asker &asker, int32_t op, const Value &leaf, Target target) {
     check_rows_op(op, leaf.tensors()[0].dtype());
     Rows all = rows_for(leaf, 0);
-    if (differs_by_replica(job, leaf)) {
+    if (differs_by_replica(leaf)) {
         const std::string subject = text(asker.subject, op == MDIST_MEAN ? "MEAN, " : "SUM, ", all.text(),
                                          target.is_everywhere() ? " everywhere, " : ", ");
         std::vector<Tensor> indices;
@@ -42,14 +42,14 @@ ValuePointer reduce_rows(Job &job, const Asker &asker, int32_t op, const Value &
                gather_tensors(job, asker.with(subject), leaf.tensors(), 0)};
         if (op == MDIST_MEAN) divide_rows(*host(), all, job.replicas.count());
     } else {
-        require_reduces_to_itself(op, leaf.kind(), all.values, job.replicas.count());
+        require_reduces_to_itself(op, leaf.kind(), all.values);
     }
     return value_of_rows(*placed(job, all.indices, target), *placed(job, all.values, target));
 }
 
 /// Whether its result is made with other replicas, element by element, in every replica's memory.
-bool reduces_everywhere(const Job &job, const View &view, const Value &leaf, const Target &target) {
-    return target.is_everywhere() && !leaf.has_rows() && differs_by_replica(job, view, leaf);
+bool reduces_everywhere(const Value &leaf, const Target &target) {
+    return target.is_everywhere() && !leaf.has_rows() && differs_by_replica(leaf);
 }
 
 /// What reduce_values() is asked, and with what it does it.
@@ -71,8 +71,8 @@ Item item_of(Reduction &all, const Value &value, const Value &leaf, std::size_t 
         item.result = reduce_rows(job, of_leaf(all.asker, value, index), all.op, leaf, target);
         return item;
     }
-    check_reduces(job, all.view, all.op, leaf);
-    item.waits = differs_by_replica(job, all.view, leaf);
+    check_reduces(all.op, leaf);
+    item.waits = differs_by_replica(leaf);
     if (!item.waits)
         item.result = placed(job, leaf.tensors()[0], target);
     else if (target.is_everywhere())
@@ -134,7 +134,7 @@ std::size_t announce_leaves(Reduction &all, const std::vector<const Value *> &va
         if (i + kAhead < values.size()) __builtin_prefetch(values[i + kAhead]->tensors().data());
         visit_leaves(*values[i], [&](const Value &leaf, std::size_t) {
             ++leaves;
-            if (reduces_everywhere(all.job, all.view, leaf, targets[i])) all.everywhere.expect(leaf);
+            if (reduces_everywhere(leaf, targets[i])) all.everywhere.expect(leaf);
         });
     }
     return leaves;
@@ -150,28 +150,25 @@ std::vector<ValuePointer> results_of(const std::vector<const Value *> &values, s
     return results;
 }
 
+/// Whether reducing what is the same on all replicas gives it back.
+bool gives_back(int32_t op) {
+    return op != MDIST_SUM && op != MDIST_PROD && op != MDIST_XOR;
+}
+
 } // namespace
 
-void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor, uint32_t replicas) {
+void require_reduces_to_itself(int32_t op, mdist_value_kind_t kind, const Tensor &tensor) {
     check_op_defined(op, tensor.dtype());
-    const bool accumulates = op == MDIST_SUM || op == MDIST_PROD || op == MDIST_XOR;
-    if (!accumulates || replicas == 1) return;
-    const bool zero = kind == MDIST_VALUE_PLAIN && op != MDIST_PROD &&
-                      reduce::all_zero(tensor.dtype(), to_host(tensor).data(), tensor.elements());
-    if (zero) return;
-    throw invalid(text(op_name(op), " needs a per-replica value; this one is ",
-                       kind == MDIST_VALUE_PLAIN ? "plain" : "mirrored", ", the same on all ", replicas,
-                       " replicas. Pass a per-replica value, or use MEAN, which returns it unchanged"));
+    if (gives_back(op)) return;
+    throw invalid(
+        text(op_name(op), " needs a per-replica value; this one is ", kind == MDIST_VALUE_PLAIN ? "plain" : "mirrored",
+             ", the same on all replicas. Pass a per-replica value, or use MEAN, which returns it unchanged"));
 }
 
-bool differs_by_replica(const Job &job, const Value &leaf) {
-    return differs_by_replica(job, job.reach.view(), leaf);
-}
-
-bool reduces_with_others(const Job &job, const Value &value, bool over_axes) {
-    bool any = false;
+bool reduces_with_others(const Job &job, int32_t op, const Value &value, bool over_axes) {
+    bool any = !gives_back(op);
     visit_leaves(value, [&](const Value &leaf, std::size_t) {
-        any = any || (over_axes && leaf.kind() != MDIST_VALUE_PLAIN) || differs_by_replica(job, leaf);
+        any = any || (over_axes && leaf.kind() != MDIST_VALUE_PLAIN) || differs_by_replica(leaf);
     });
     return any && job.reach.view().workers > 1;
 }
@@ -208,20 +205,19 @@ ValuePointer reduce_value_axes(Job &job, const Asker &asker, int32_t op, const V
     return map_leaves(value, [&](const Value &leaf, std::size_t index) {
         leaf.check_count(job.reach.view().replicas);
         leaf.check_no_rows();
-        const bool alone = leaf.kind() == MDIST_VALUE_PLAIN && !differs_by_replica(job, leaf);
+        const bool alone = leaf.kind() == MDIST_VALUE_PLAIN;
         check_op_defined(op, leaf.tensors()[0].dtype());
         Tensor reduced =
             reduce_axes(alone ? nullptr : job.workers(), of_leaf(asker, value, index), op, leaf.tensors(), axes);
-        if (alone) require_reduces_to_itself(op, leaf.kind(), reduced, job.replicas.count());
+        if (alone) require_reduces_to_itself(op, leaf.kind(), reduced);
         return Value::plain(std::move(reduced));
     });
 }
 
-void check_reduces(const Job &job, const View &view, int32_t op, const Value &leaf) {
+void check_reduces(int32_t op, const Value &leaf) {
     const Tensor &first = leaf.tensors()[0];
     if (leaf.has_rows()) return check_rows_op(op, first.dtype());
-    if (!differs_by_replica(job, view, leaf))
-        return require_reduces_to_itself(op, leaf.kind(), first, job.replicas.count());
+    if (!differs_by_replica(leaf)) return require_reduces_to_itself(op, leaf.kind(), first);
     require_alike(leaf.tensors());
     check_op_takes(op, first.dtype());
 }

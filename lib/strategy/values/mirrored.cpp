@@ -87,8 +87,8 @@ bool MirroredReduction::may_overlap() const {
            asker_.packing.one_operation() && job_.workers() == nullptr;
 }
 
-/// Wakes the threads, which takes them about as long as the caller needs until it can add the first leaf. The team takes
-/// no other work until finish().
+/// Wakes the threads, which takes them about as long as the caller needs until it can add the first leaf. The team
+/// takes no other work until finish().
 void MirroredReduction::start_overlapping() {
     job_.use.require_open();
     fork_.emplace(job_.team(), work_);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/values/regroup.h"
 
-#include "strategy/job/replicas.h"
 #include "strategy/values/structure.h"
 #include "util/text.h"
 
@@ -42,8 +41,7 @@ Part sorted_part(Part leaves) {
     return part;
 }
 
-ValuePointer regroup(const std::string &what, std::vector<Part> parts, const Replicas &replicas, Grouping grouping) {
-    const uint32_t first_id = replicas.first_id();
+ValuePointer regroup(const std::string &what, std::vector<Part> parts, uint32_t first_id) {
     for (uint32_t i = 1; i < parts.size(); ++i)
         require_same_paths(what, parts[0], text("on replica ", first_id), parts[i], text("on replica ", first_id + i));
     if (parts[0].empty()) return nullptr;
@@ -52,10 +50,8 @@ ValuePointer regroup(const std::string &what, std::vector<Part> parts, const Rep
         const std::string &path = parts[0][leaf].path;
         std::vector<Tensor> tensors;
         for (Part &part : parts) tensors.push_back(std::move(part[leaf].tensor));
-        const bool plain = tensors.size() == 1 && replicas.are_one_each() && grouping == Grouping::kPlainIfAlone;
         const std::string name = path.empty() ? what : text("\"", path, "\" of ", what);
-        leaves.push_back(
-            {path, plain ? Value::plain(std::move(tensors[0])) : Value::per_replica(std::move(tensors), name.c_str())});
+        leaves.push_back({path, Value::per_replica(std::move(tensors), name.c_str())});
     }
     try {
         return structure_of(std::move(leaves));

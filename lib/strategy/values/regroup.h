@@ -10,8 +10,6 @@
 
 namespace mdist {
 
-class Replicas;
-
 struct NamedTensor {
     std::string path;
     Tensor tensor;
@@ -28,16 +26,9 @@ Part sorted_part(Part leaves);
 void require_same_paths(const std::string &what, const Part &a, const std::string &a_where, const Part &b,
                         const std::string &b_where);
 
-/// The kind of value that regrouping makes.
-enum class Grouping : uint8_t {
-    kPlainIfAlone, // plain where each worker has one replica (Replicas::are_one_each), else per-replica
-    kPerReplica,
-};
-
-/// Regroups one part from each replica of Reach::view. Returns nullptr if no replica has anything. Throws MISMATCH,
-/// naming the first path that only one of two parts has or whose dtypes differ. Throws INVALID_ARGUMENT if the paths do
-/// not make a tree. `what` names the whole ("result 2").
-ValuePointer regroup(const std::string &what, std::vector<Part> parts, const Replicas &replicas,
-                     Grouping grouping = Grouping::kPlainIfAlone);
+/// Regroups one part from each replica of Reach::view, whose ids begin at `first_id`. Returns nullptr if no replica has
+/// anything. Throws MISMATCH, naming the first path that only one of two parts has or whose dtypes differ. Throws
+/// INVALID_ARGUMENT if the paths do not make a tree. `what` names the whole ("result 2").
+ValuePointer regroup(const std::string &what, std::vector<Part> parts, uint32_t first_id);
 
 } // namespace mdist

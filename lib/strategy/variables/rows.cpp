@@ -35,7 +35,7 @@ void Variable::check_rows_assign(int32_t assign) const {
         throw Failure(MDIST_ERR_UNSUPPORTED, text("variable \"", spec_.name,
                                                   "\" is synchronized on read, but rows can be written only into "
                                                   "mirrored variables; write to the memory of mdist_variable_tensor"))
-            .reason("rows_on_read");
+            .reason("sparse_on_read");
     const bool one =
         spec_.aggregation == MDIST_AGGREGATION_NONE || spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
     if (!one && !goes_in_turn(assign))
@@ -44,7 +44,7 @@ void Variable::check_rows_assign(int32_t assign) const {
                            "\", whose aggregation is ", aggregation_name(spec_.aggregation),
                            ", since rows of several replicas are not summed first; use ADD, SUB, MUL or DIV, or a "
                            "variable with aggregation NONE or ONLY_FIRST_REPLICA"))
-            .reason("rows_aggregation");
+            .reason("sparse_aggregation");
 }
 
 void Variable::check_rows(const Device &device, int32_t assign, const Rows &rows) const {
@@ -90,7 +90,7 @@ void Variable::assign_rows_in_step(Party &party, int32_t assign, const Rows &row
     check_rows(job_->replicas.device(local), assign, rows);
     if (!aggregated_in_step()) return apply_rows(local, assign, rows);
 
-    party.await_turn("mdist_replica_assign_rows to a mirrored variable that is aggregated");
+    party.await_turn("mdist_replica_assign_sparse to a mirrored variable that is aggregated");
     const bool first_only = spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
     const Rows none = {rows.indices.rows(0, 0), rows.values.rows(0, 0)};
     const std::string subject = text(spec_.text(), ", ", assign_name(assign), ", ");

@@ -13,7 +13,7 @@ import (
 // Call is a collective that is described once and runs many times. It belongs to one local replica, and reads and writes
 // its buffers each time.
 type Call struct {
-	handle  *C.mdist_call_t
+	handle  *C.mdist_prepared_t
 	buffers [2][]Buffer // alive as long as the call
 }
 
@@ -46,27 +46,27 @@ func (p Preparation) WithTimeout(timeout time.Duration) Preparation {
 
 // AllReduce prepares Replica.AllReduce; so do the others for theirs.
 func (p Preparation) AllReduce(op ReduceOp, buffers ...Buffer) (*Call, error) {
-	return p.create(C.mdistgo_description{kind: C.MDIST_CALL_ALL_REDUCE, op: C.int32_t(op)}, buffers, buffers)
+	return p.create(C.mdistgo_description{kind: C.MDIST_COLLECTIVE_ALL_REDUCE, op: C.int32_t(op)}, buffers, buffers)
 }
 
 // Broadcast is for Replica.Broadcast.
 func (p Preparation) Broadcast(root int, buffers ...Buffer) (*Call, error) {
-	return p.rooted(C.MDIST_CALL_BROADCAST, 0, root, buffers, nil)
+	return p.rooted(C.MDIST_COLLECTIVE_BROADCAST, 0, root, buffers, nil)
 }
 
 // AllGather is for Replica.AllGather.
 func (p Preparation) AllGather(inputs, outputs []Buffer) (*Call, error) {
-	return p.create(C.mdistgo_description{kind: C.MDIST_CALL_ALL_GATHER}, inputs, outputs)
+	return p.create(C.mdistgo_description{kind: C.MDIST_COLLECTIVE_ALL_GATHER}, inputs, outputs)
 }
 
 // ReduceScatter is for Replica.ReduceScatter.
 func (p Preparation) ReduceScatter(op ReduceOp, inputs, outputs []Buffer) (*Call, error) {
-	return p.create(C.mdistgo_description{kind: C.MDIST_CALL_REDUCE_SCATTER, op: C.int32_t(op)}, inputs, outputs)
+	return p.create(C.mdistgo_description{kind: C.MDIST_COLLECTIVE_REDUCE_SCATTER, op: C.int32_t(op)}, inputs, outputs)
 }
 
 // AllToAll is for Replica.AllToAll.
 func (p Preparation) AllToAll(inputs, outputs []Buffer) (*Call, error) {
-	return p.create(C.mdistgo_description{kind: C.MDIST_CALL_ALL_TO_ALL}, inputs, outputs)
+	return p.create(C.mdistgo_description{kind: C.MDIST_COLLECTIVE_ALL_TO_ALL}, inputs, outputs)
 }
 
 // AllToAllParts is for Replica.AllToAllParts.
@@ -80,7 +80,7 @@ func (p Preparation) AllToAllParts(inputs []Buffer, inputParts []int, outputs []
 	if err != nil {
 		return nil, err
 	}
-	what := C.mdistgo_description{kind: C.MDIST_CALL_ALL_TO_ALL_PARTS}
+	what := C.mdistgo_description{kind: C.MDIST_COLLECTIVE_ALL_TO_ALL_PARTS}
 	what.input_parts, what.output_parts = first(lists[0]), first(lists[1])
 	call, err := p.create(what, inputs, outputs)
 	runtime.KeepAlive(lists)
@@ -89,7 +89,7 @@ func (p Preparation) AllToAllParts(inputs []Buffer, inputParts []int, outputs []
 
 // ReduceToRoot is for Replica.ReduceToRoot.
 func (p Preparation) ReduceToRoot(op ReduceOp, root int, buffers ...Buffer) (*Call, error) {
-	return p.rooted(C.MDIST_CALL_REDUCE_TO_ROOT, op, root, buffers, buffers)
+	return p.rooted(C.MDIST_COLLECTIVE_REDUCE_TO_ROOT, op, root, buffers, buffers)
 }
 
 // GatherToRoot is for Replica.GatherToRoot.
@@ -97,7 +97,7 @@ func (p Preparation) GatherToRoot(root int, inputs, outputs []Buffer) (*Call, er
 	if p.id() != root {
 		outputs = inputs // not looked at
 	}
-	return p.rooted(C.MDIST_CALL_GATHER_TO_ROOT, 0, root, inputs, outputs)
+	return p.rooted(C.MDIST_COLLECTIVE_GATHER_TO_ROOT, 0, root, inputs, outputs)
 }
 
 // Scatter is for Replica.Scatter.
@@ -105,15 +105,15 @@ func (p Preparation) Scatter(root int, inputs, outputs []Buffer) (*Call, error) 
 	if p.id() != root {
 		inputs = outputs // not looked at
 	}
-	return p.rooted(C.MDIST_CALL_SCATTER, 0, root, inputs, outputs)
+	return p.rooted(C.MDIST_COLLECTIVE_SCATTER, 0, root, inputs, outputs)
 }
 
 // Barrier is for Replica.Barrier.
 func (p Preparation) Barrier() (*Call, error) {
-	return p.create(C.mdistgo_description{kind: C.MDIST_CALL_BARRIER}, nil, nil)
+	return p.create(C.mdistgo_description{kind: C.MDIST_COLLECTIVE_BARRIER}, nil, nil)
 }
 
-func (p Preparation) id() int { return p.strategy.firstReplicaID() + p.local }
+func (p Preparation) id() int { return p.strategy.FirstReplicaID() + p.local }
 
 func (p Preparation) rooted(kind C.int32_t, op ReduceOp, root int, inputs, outputs []Buffer) (*Call, error) {
 	number, err := index("root", root)
@@ -128,7 +128,7 @@ func (p Preparation) create(what C.mdistgo_description, in, out []Buffer) (*Call
 	if err != nil {
 		return nil, err
 	}
-	if what.kind != C.MDIST_CALL_BROADCAST && len(in) != len(out) {
+	if what.kind != C.MDIST_COLLECTIVE_BROADCAST && len(in) != len(out) {
 		return nil, invalid("%s", unequal(len(in), len(out)))
 	}
 	if !allLibrary(in) || !allLibrary(out) {
@@ -160,7 +160,7 @@ func (p Preparation) create(what C.mdistgo_description, in, out []Buffer) (*Call
 // Run makes the call, in a step of the local replica that it was prepared for.
 func (c *Call) Run(replica *Replica) error {
 	var story *C.mdist_error_t
-	err := check(C.mdist_call_run(replica.handle, c.handle, &story), &story)
+	err := check(C.mdist_prepared_run(replica.handle, c.handle, &story), &story)
 	runtime.KeepAlive(c)
 	return err
 }
@@ -169,7 +169,7 @@ func (c *Call) Run(replica *Replica) error {
 func (c *Call) Start(replica *Replica) (*Work, error) {
 	work := &Work{buffers: c.buffers}
 	var story *C.mdist_error_t
-	err := check(C.mdist_call_start(replica.handle, c.handle, &work.handle, &story), &story)
+	err := check(C.mdist_prepared_start(replica.handle, c.handle, &work.handle, &story), &story)
 	runtime.KeepAlive(c)
 	return work.started(err)
 }
@@ -177,5 +177,5 @@ func (c *Call) Start(replica *Replica) (*Work, error) {
 // Close frees the call. Operations that it has started go on.
 func (c *Call) Close() {
 	runtime.SetFinalizer(c, nil)
-	C.mdist_call_destroy(c.handle)
+	C.mdist_prepared_destroy(c.handle)
 }

@@ -104,6 +104,23 @@ func (c *Checkpoint) Text(key string) (string, error) {
 	})
 }
 
+// Keys returns the keys of all texts, in their order.
+func (c *Checkpoint) Keys() ([]string, error) {
+	defer runtime.KeepAlive(c)
+	keys := make([]string, C.mdist_checkpoint_text_count(c.handle))
+	for i := range keys {
+		key, err := text(func(at *C.char, capacity C.size_t, needed *C.size_t) error {
+			var story *C.mdist_error_t
+			return check(C.mdist_checkpoint_text_key(c.handle, C.size_t(i), at, capacity, needed, &story), &story)
+		})
+		if err != nil {
+			return nil, err
+		}
+		keys[i] = key
+	}
+	return keys, nil
+}
+
 // Save saves under a number, of a step or epoch, say. It is on the disk when this returns.
 func (c *Checkpoint) Save(number uint64) error {
 	defer runtime.KeepAlive(c)

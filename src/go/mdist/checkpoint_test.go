@@ -27,6 +27,7 @@ func save(t *testing.T, folder string) {
 	weights.Close() // the checkpoint keeps it
 	runtime.GC()
 	succeeds(t, checkpoint.SetText("epoch", "7"))
+	equal(t, "keys", must(checkpoint.Keys()), []string{"epoch"})
 	succeeds(t, checkpoint.Save(3))
 }
 
@@ -46,7 +47,7 @@ func TestAnyNumberOfReplicasRestoresACheckpoint(t *testing.T) {
 			t.Errorf("a file with more in it: %v", err)
 		}
 		equal(t, "number", must(checkpoint.RestorePartial(mdist.Latest)), uint64(3))
-		equal(t, "weights", mdist.Slice[float32](must(weights.Tensor(replicas-1))), []float32{1, 2, 3, 4})
+		equal(t, "weights", mdist.Copy[float32](must(weights.Tensor(replicas-1))), []float32{1, 2, 3, 4})
 		equal(t, "epoch", must(checkpoint.Text("epoch")), "7")
 		if _, err := checkpoint.Text("step"); !errors.Is(err, mdist.ErrNotFound) {
 			t.Errorf("a text that is not there: %v", err)
@@ -71,7 +72,7 @@ func TestADamagedCheckpointChangesNothing(t *testing.T) {
 	if _, err := checkpoint.Restore(3); !errors.Is(err, mdist.ErrDataLoss) {
 		t.Errorf("found %v", err)
 	}
-	equal(t, "weights", mdist.Slice[float32](must(weights.Tensor(0))), []float32{0, 0, 0, 0})
+	equal(t, "weights", mdist.Copy[float32](must(weights.Tensor(0))), []float32{0, 0, 0, 0})
 	checkpoint.Close()
 	if err := checkpoint.Save(4); !errors.Is(err, mdist.ErrBadHandle) {
 		t.Errorf("a closed one: %v", err)

@@ -103,7 +103,7 @@ func fuse(replica *mdist.Replica, count int) error {
 		return err
 	}
 	defer memory.Free()
-	memory.Slice()[1] = 0.5
+	memory.UnsafeSlice()[1] = 0.5
 	for i := 0; i < count; i++ {
 		floats[i], integers[i] = []float32{float32(i), 1, 2}, []int64{int64(-i)}
 		if i%2 == 0 {
@@ -124,7 +124,7 @@ func fuse(replica *mdist.Replica, count int) error {
 			return err
 		}
 	}
-	return differ("memory of the library", memory.Slice(), []float64{0, 1})
+	return differ("memory of the library", memory.UnsafeSlice(), []float64{0, 1})
 }
 
 func fusedGather(replica *mdist.Replica, count int) error {

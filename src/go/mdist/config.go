@@ -15,8 +15,19 @@ import (
 // "devices": "cpu*4". One goroutine at a time.
 type Config struct{ handle *C.mdist_config_t }
 
-// NewConfig returns a config with every key at its default; the environment is not looked at.
+// NewConfig returns a config that begins with the environment, as LoadEnvironment reads it. Keys that are set later
+// override it.
 func NewConfig() (*Config, error) {
+	config, err := NewEmptyConfig()
+	if err == nil {
+		err = config.LoadEnvironment()
+	}
+	return config, err
+}
+
+// NewEmptyConfig returns a config with every key at its default; the environment is not looked at. A launcher's workers
+// that use it train alone, or are refused.
+func NewEmptyConfig() (*Config, error) {
 	config := &Config{}
 	var story *C.mdist_error_t
 	if err := check(C.mdist_config_create(&config.handle, &story), &story); err != nil {
@@ -78,7 +89,7 @@ func (c *Config) LoadText(yaml string) error {
 	return check(C.mdist_config_load_text(c.handle, yamlText, C.size_t(len(yaml)), &story), &story)
 }
 
-// LoadEnvironment reads the file named by MDIST_CONFIG, then every MDIST_* variable over it. The library asks the
+// LoadEnvironment reads the file named by MDIST_CONFIG, then every MDIST_* variable, over what is there. The library asks the
 // process's environment, which is also what os.Setenv changes in a program with cgo.
 func (c *Config) LoadEnvironment() error {
 	defer runtime.KeepAlive(c)

@@ -85,7 +85,7 @@ func TestBatchesAreCutOverReplicasAndGoIntoRuns(t *testing.T) {
 
 // Both with and without a prefetching thread of the library.
 func mapped(source *mdist.Dataset, prefetch bool, transform mdist.MapFunc) *mdist.Dataset {
-	dataset := must(source.Map(transform, mdist.Describe[float64](mdist.Rows, 1), mdist.Describe[uint8](mdist.Rows)))
+	dataset := must(source.Map(transform, mdist.Describe[float64](mdist.UnknownLength, 1), mdist.Describe[uint8](mdist.UnknownLength)))
 	if prefetch {
 		dataset = must(dataset.Prefetch(2))
 	}
@@ -95,14 +95,14 @@ func mapped(source *mdist.Dataset, prefetch bool, transform mdist.MapFunc) *mdis
 func TestAMapFunctionFillsItsOutputs(t *testing.T) {
 	for _, prefetch := range []bool{false, true} {
 		dataset := mapped(must(rows(5).Batch(2, false)), prefetch, func(inputs, outputs []mdist.Tensor) error {
-			sums := mdist.Slice[float64](outputs[0])
+			sums := mdist.UnsafeSlice[float64](outputs[0])
 			for i := range sums {
 				sums[i] = 0 // what is in the outputs at first, nobody knows
 			}
-			for i, x := range mdist.Slice[float32](inputs[0]) {
+			for i, x := range mdist.UnsafeSlice[float32](inputs[0]) {
 				sums[i/2] += float64(x)
 			}
-			copy(mdist.Slice[uint8](outputs[1]), mdist.Slice[uint8](inputs[1]))
+			copy(mdist.UnsafeSlice[uint8](outputs[1]), mdist.UnsafeSlice[uint8](inputs[1]))
 			return nil
 		})
 		iterator := must(dataset.Iterate())

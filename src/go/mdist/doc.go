@@ -26,11 +26,12 @@ Slices may be given to any call that ends before it returns: the library has for
 Go's is ever stored in memory of C. What outlives a call lies in memory of the library: variables, values, arrays of
 datasets, and what [Alloc] gives. Buffers of a started collective must come from there.
 
-A slice over memory of the library does not keep that memory: hold on to the object it came from for as long as you
-use the slice. Every object has a Close or Free, and a finalizer that does the same when it is forgotten; all but a
-[Variable], which has no finalizer: its strategy holds it until it is closed, or until neither of the two is used any
+[Copy] and what is named after it copies elements. [UnsafeSlice] gives the library's memory itself, which is there until
+Close or Free of the object it belongs to; nothing checks that. Every object has a Close or Free, and a finalizer that
+does the same when it is forgotten, unless there has been such a slice; all but a [Variable], which has no finalizer: its strategy holds it until it is closed, or until neither of the two is used any
 more. The garbage collector does not see how much memory is behind an object, so close values as soon as you are done
-with them.
+with them. Close returns nothing, for there is nothing that could fail: it neither waits for others nor writes. (What can
+fail has a method of its own, such as [RecordWriter.Commit].)
 
 # Goroutines and threads
 

@@ -14,7 +14,7 @@ import (
 type Change struct {
 	Generation        int    // of the job, from 1
 	Step              uint64 // of the commit that was restored
-	Worker            int    // this worker's rank
+	Rank              int    // this worker's rank
 	WorkerCount       int
 	FirstReplicaID    int // of this worker
 	LocalReplicaCount int
@@ -49,7 +49,7 @@ func (s *Strategy) Regroup() (Change, error) {
 	return Change{
 		Generation:        int(change.generation),
 		Step:              uint64(change.step),
-		Worker:            int(change.worker),
+		Rank:              int(change.rank),
 		WorkerCount:       int(change.worker_count),
 		FirstReplicaID:    int(change.first_replica_id),
 		LocalReplicaCount: int(change.local_replica_count),
@@ -71,19 +71,6 @@ func (s *Strategy) MembershipChanged() (bool, error) {
 func (s *Strategy) IsJoining() bool {
 	defer runtime.KeepAlive(s)
 	return C.mdist_strategy_is_joining(s.handle) != 0
-}
-
-// firstReplicaID is this worker's. In elastic jobs the first workers may have one replica more than the others.
-func (s *Strategy) firstReplicaID() int {
-	workers, worker := s.WorkerCount(), s.Worker()
-	if workers == 0 {
-		return 0 // closed
-	}
-	each, more := s.ReplicaCount()/workers, s.ReplicaCount()%workers
-	if worker < more {
-		more = worker
-	}
-	return worker*each + more
 }
 
 // Blob is state that the program has for each replica, such as a random generator, so that commits keep it.

@@ -24,20 +24,20 @@ type elementCall struct {
 // Map calls a function for elements 0 to elements - 1, element i on replica i mod ReplicaCount, all replicas of the job
 // at the same time; the rest is as with Run. Results are stacked, a row for each element of a replica, so that Reduce
 // over axis 0 takes all elements together.
-func (s *Strategy) Map(elements int, element ElementFunc, arguments ...*Value) ([]*Value, error) {
+func (r *Runner) Map(elements int, element ElementFunc, arguments ...*Value) ([]*Value, error) {
 	number, err := count("elements", elements)
 	if err != nil {
 		return nil, err
 	}
-	call := &elementCall{strategy: s, element: element}
+	call := &elementCall{strategy: r.strategy, element: element}
 	state := cgo.NewHandle(call)
 	defer state.Delete()
-	handles, results := valueHandles(arguments), make([]*C.mdist_value_t, MaxResults)
+	handles, results := valueHandles(arguments), make([]*C.mdist_value_t, r.results)
 	var story *C.mdist_error_t
-	err = check(C.mdistgo_map(s.handle, number, C.uintptr_t(state), first(handles), C.size_t(len(handles)),
-		first(results), MaxResults, &story), &story)
+	err = check(C.mdistgo_map(r.strategy.handle, number, C.uintptr_t(state), first(handles), C.size_t(len(handles)),
+		first(results), C.size_t(len(results)), r.timeout, &story), &story)
 	runtime.KeepAlive(arguments)
-	runtime.KeepAlive(s)
+	runtime.KeepAlive(r)
 	if err != nil {
 		return nil, call.explain(err)
 	}

@@ -17,7 +17,7 @@ func TestAMapComputesElementsOnAllReplicas(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return replica.SetResult(0, mdist.Scalar(2*mdist.Slice[float32](argument)[element]))
+		return replica.SetResult(0, mdist.Scalar(2*mdist.Copy[float32](argument)[element]))
 	}, table))
 	equal(t, "elements of replica 1", content[float32](results[0], 1), []float32{2, 8})
 	mean := must(strategy.Reduce(mdist.Mean, results[0], 0))
@@ -48,7 +48,7 @@ func TestAFetchTakesWhatIsMadeOfAValue(t *testing.T) {
 	value := must(strategy.Broadcast(mdist.TensorOf([]int32{1, 5, 3})))
 	equal(t, "content", content[int32](must(strategy.Fetch(value, "", nil)), 0), []int32{1, 5, 3})
 	last := must(strategy.Fetch(value, "cpu:1", func(source mdist.Tensor) (*mdist.Value, error) {
-		return plain(mdist.Slice[int32](source)[2]), nil
+		return plain(mdist.Copy[int32](source)[2]), nil
 	}))
 	equal(t, "last", content[int32](last, 0), []int32{3})
 	_, err := strategy.Fetch(value, "", func(mdist.Tensor) (*mdist.Value, error) { return nil, errNoGood })
@@ -61,17 +61,17 @@ func TestUpdatesGiveResults(t *testing.T) {
 	strategy := newStrategy(2)
 	variable := must(strategy.NewVariable("w", mdist.TensorOf([]float32{1, 2}), mdist.VariableOptions{}))
 	results := must(variable.UpdateResults(2, func(local int, copy mdist.Tensor, _ []mdist.Tensor) ([]*mdist.Value, error) {
-		before := plain(mdist.Slice[float32](copy)...)
-		mdist.Slice[float32](copy)[local] = 9
+		before := plain(mdist.Copy[float32](copy)...)
+		mdist.UnsafeSlice[float32](copy)[local] = 9
 		return []*mdist.Value{before}, nil
 	}))
 	equal(t, "before", content[float32](results[0], 1), []float32{1, 2})
-	equal(t, "after", mdist.Slice[float32](must(variable.Tensor(1))), []float32{1, 9})
+	equal(t, "after", mdist.Copy[float32](must(variable.Tensor(1))), []float32{1, 9})
 	if results[1] != nil {
 		t.Error("a result that nobody gave")
 	}
-	steps := must(strategy.UpdateNonSlot(1, func(local int, none mdist.Tensor, x []mdist.Tensor) ([]*mdist.Value, error) {
-		return []*mdist.Value{plain(mdist.Slice[int64](x[0])[0] + int64(local))}, differ("no copy", none, mdist.Tensor{})
+	steps := must(strategy.UpdateDevices(1, func(local int, none mdist.Tensor, x []mdist.Tensor) ([]*mdist.Value, error) {
+		return []*mdist.Value{plain(mdist.Copy[int64](x[0])[0] + int64(local))}, differ("no copy", none, mdist.Tensor{})
 	}, plain[int64](5)))
 	equal(t, "steps", content[int64](steps[0], 1), []int64{6})
 	if _, err := variable.UpdateResults(-1, nil); !errors.Is(err, mdist.ErrInvalidArgument) {

@@ -48,7 +48,7 @@ type Error struct {
 	Reason    string // a stable word for programs, such as "step_returned"; "" where the status says enough
 	Operation string // the call or collective that failed, such as "mdist_all_reduce"
 	Replica   int    // id of the one at fault, or -1 where it is nobody's or not known
-	Worker    int    // rank of the one at fault, or -1 likewise
+	Rank      int    // rank of the one at fault, or -1 likewise
 	Native    int64  // the number underneath: errno, or 0
 	message   string
 	cause     error
@@ -105,7 +105,7 @@ func check(status C.mdist_status_t, story **C.mdist_error_t) error {
 		Reason:    C.GoString(C.mdist_error_reason(*story)),
 		Operation: C.GoString(C.mdist_error_operation(*story)),
 		Replica:   orNone(C.mdist_error_replica(*story)),
-		Worker:    orNone(C.mdist_error_worker(*story)),
+		Rank:      orNone(C.mdist_error_rank(*story)),
 		Native:    int64(C.mdist_error_native(*story)),
 		message:   C.GoString(C.mdist_error_message(*story)),
 	}

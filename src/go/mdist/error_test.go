@@ -27,7 +27,7 @@ func TestAnErrorOfAStepComesBackAsItself(t *testing.T) {
 				t.Fatalf("replica %d: %v", failing, err)
 			}
 			equal(t, "replica", failure.Replica, failing)
-			equal(t, "worker", failure.Worker, -1)
+			equal(t, "worker", failure.Rank, -1)
 			if !strings.HasSuffix(mdist.Message(failure), fmt.Sprintf(": row %d: the numbers are no good", failing)) {
 				t.Errorf("the library says %q", mdist.Message(failure))
 			}

@@ -15,6 +15,7 @@ import (
 type OpenRun struct {
 	failures
 	strategy *Strategy
+	results  int
 }
 
 // ErrGoexit is what a step on a goroutine failed with if it called runtime.Goexit, as testing.T.FailNow does.
@@ -25,8 +26,8 @@ var ErrGoexit = errors.New("the step called runtime.Goexit")
 //
 // A replica that waits in a collective does not keep Go from running the others, but Go takes a while to notice: let
 // runtime.GOMAXPROCS be at least the number of replicas.
-func (s *Strategy) RunGoroutines(step Step, arguments ...*Value) (results []*Value, err error) {
-	run, err := s.Begin(arguments...)
+func (r *Runner) RunGoroutines(step Step, arguments ...*Value) (results []*Value, err error) {
+	run, err := r.Begin(arguments...)
 	if err != nil {
 		return nil, err
 	}
@@ -77,16 +78,17 @@ func (r *OpenRun) step(replica *Replica, step Step) {
 }
 
 // Begin opens a run: the strategy is busy until End.
-func (s *Strategy) Begin(arguments ...*Value) (*OpenRun, error) {
+func (r *Runner) Begin(arguments ...*Value) (*OpenRun, error) {
 	handles := valueHandles(arguments)
 	var story *C.mdist_error_t
-	err := check(C.mdist_run_begin(s.handle, first(handles), C.size_t(len(handles)), MaxResults, nil, &story), &story)
+	err := check(C.mdistgo_run_begin(r.strategy.handle, first(handles), C.size_t(len(handles)), C.size_t(r.results),
+		r.timeout, &story), &story)
 	runtime.KeepAlive(arguments)
-	runtime.KeepAlive(s)
+	runtime.KeepAlive(r)
 	if err != nil {
 		return nil, err
 	}
-	return &OpenRun{strategy: s}, nil
+	return &OpenRun{strategy: r.strategy, results: r.results}, nil
 }
 
 // Enter begins the step of a local replica. Any goroutine may use the replica, one at a time, until Replica.Exit.
@@ -127,9 +129,9 @@ func (r *Replica) exit(code int32) error {
 
 // End closes the run when all replicas have left, and returns what Run would.
 func (r *OpenRun) End() ([]*Value, error) {
-	results := make([]*C.mdist_value_t, MaxResults)
+	results := make([]*C.mdist_value_t, r.results)
 	var story *C.mdist_error_t
-	err := check(C.mdist_run_end(r.strategy.handle, first(results), MaxResults, &story), &story)
+	err := check(C.mdist_run_end(r.strategy.handle, first(results), C.size_t(r.results), &story), &story)
 	runtime.KeepAlive(r)
 	if err != nil {
 		return nil, r.explain(err)

@@ -59,13 +59,14 @@ func (r *Replica) Graph(key uint64, body func() error) error {
 	return check(C.mdist_replica_graph_end(r.handle, &story), &story)
 }
 
-// Copy copies between tensors of one type and shape, wherever they lie: slices, variables, values, memory of GPUs. Done
-// on return. In a step take Replica.Copy.
-func Copy(to, from Tensor) error { return copyTensor(nil, to, from) }
+// CopyTensor copies between tensors of one type and shape, wherever they lie: slices, variables, values, memory of GPUs. Done
+// on return. In a step take
+// Replica.CopyTensor.
+func CopyTensor(to, from Tensor) error { return copyTensor(nil, to, from) }
 
-// Copy is the same in a step, behind what the replica's stream has been given. Done on return if one of the two is of
+// CopyTensor is the same in a step, behind what the replica's stream has been given. Done on return if one of the two is of
 // the host, else in its turn.
-func (r *Replica) Copy(to, from Tensor) error { return copyTensor(r.handle, to, from) }
+func (r *Replica) CopyTensor(to, from Tensor) error { return copyTensor(r.handle, to, from) }
 
 func copyTensor(replica *C.mdist_replica_t, to, from Tensor) error {
 	var story *C.mdist_error_t

@@ -46,7 +46,7 @@ func TestGPUTensorsSayWhereTheyLieAndAreNoSlices(t *testing.T) {
 		text, _ := recover().(string)
 		equal(t, "the panic names Copy: "+text, strings.Contains(text, "Replica.Copy"), true)
 	}()
-	mdist.Slice[float32](tensor)
+	mdist.Copy[float32](tensor)
 }
 
 func TestGPUMemoryIsCopiedBothWays(t *testing.T) {
@@ -56,19 +56,19 @@ func TestGPUMemoryIsCopiedBothWays(t *testing.T) {
 	a := must(must(strategy.NewVariable("a", zeros, mdist.VariableOptions{})).Tensor(0))
 	b := must(must(strategy.NewVariable("b", zeros, mdist.VariableOptions{})).Tensor(1))
 	here := make([]float32, 4)
-	succeeds(t, mdist.Copy(a, mdist.TensorOf([]float32{1, 2, 3, 4}, 2, 2)))
-	succeeds(t, mdist.Copy(b, a))
-	succeeds(t, mdist.Copy(mdist.TensorOf(here, 2, 2), b))
+	succeeds(t, mdist.CopyTensor(a, mdist.TensorOf([]float32{1, 2, 3, 4}, 2, 2)))
+	succeeds(t, mdist.CopyTensor(b, a))
+	succeeds(t, mdist.CopyTensor(mdist.TensorOf(here, 2, 2), b))
 	equal(t, "copied", here, []float32{1, 2, 3, 4})
-	if err := mdist.Copy(a, mdist.TensorOf(here)); !errors.Is(err, mdist.ErrInvalidArgument) {
+	if err := mdist.CopyTensor(a, mdist.TensorOf(here)); !errors.Is(err, mdist.ErrInvalidArgument) {
 		t.Errorf("another shape: %v", err)
 	}
 
 	pinned := must(mdist.AllocPinned[float32](4))
 	defer pinned.Free()
-	equal(t, "new", pinned.Slice(), make([]float32, 4))
-	succeeds(t, mdist.Copy(mdist.TensorOf(pinned.Slice(), 2, 2), b))
-	equal(t, "copied to pinned memory", pinned.Slice(), here)
+	equal(t, "new", pinned.UnsafeSlice(), make([]float32, 4))
+	succeeds(t, mdist.CopyTensor(mdist.TensorOf(pinned.UnsafeSlice(), 2, 2), b))
+	equal(t, "copied to pinned memory", pinned.UnsafeSlice(), here)
 	if _, err := mdist.Alloc[float32](strategy, 1, 1); err == nil || !strings.Contains(err.Error(), "mdist.Copy") {
 		t.Errorf("a slice on a GPU: %v", err)
 	}
@@ -84,16 +84,16 @@ func TestGPUGraphsAreRecordedOnce(t *testing.T) {
 		to := must(must(strategy.NewVariable("t", mdist.Describe[float32](1), mdist.VariableOptions{})).Tensor(0))
 		calls := 0
 		for i := float32(0); i < 3; i++ {
-			succeeds(t, mdist.Copy(from, mdist.TensorOf([]float32{i})))
+			succeeds(t, mdist.CopyTensor(from, mdist.TensorOf([]float32{i})))
 			_, err := strategy.Run(func(replica *mdist.Replica) error {
 				return replica.Graph(7, func() error {
 					calls++
-					return replica.Copy(to, from)
+					return replica.CopyTensor(to, from)
 				})
 			})
 			succeeds(t, err)
 			here := []float32{-1}
-			succeeds(t, mdist.Copy(mdist.TensorOf(here), to))
+			succeeds(t, mdist.CopyTensor(mdist.TensorOf(here), to))
 			equal(t, "copied by the graph", here, []float32{i})
 		}
 		equal(t, "calls on "+devices, calls, times)
@@ -121,14 +121,14 @@ func TestGPUStepsWorkOnTheirStream(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := replica.Copy(own, mdist.TensorOf([]float32{1, float32(replica.ID())})); err != nil {
+			if err := replica.CopyTensor(own, mdist.TensorOf([]float32{1, float32(replica.ID())})); err != nil {
 				return err
 			}
 			if err := replica.AllReduce(mdist.Sum, own.Buffer()); err != nil {
 				return err
 			}
 			sum := make([]float32, 2)
-			if err := replica.Copy(mdist.TensorOf(sum), own); err != nil {
+			if err := replica.CopyTensor(mdist.TensorOf(sum), own); err != nil {
 				return err
 			}
 			if err := differ("the sum", sum, []float32{2, 1}); err != nil {
@@ -143,7 +143,7 @@ func TestGPUStepsWorkOnTheirStream(t *testing.T) {
 		result := must(results[0].Tensor(1))
 		equal(t, "device of the result", result.Device(), "gpu:1")
 		there := make([]float32, 2)
-		succeeds(t, mdist.Copy(mdist.TensorOf(there), result))
+		succeeds(t, mdist.CopyTensor(mdist.TensorOf(there), result))
 		equal(t, "result", there, []float32{2, 1})
 	}
 	equal(t, "streams of their own", streams[0] != nil && streams[1] != nil && streams[0] != streams[1], true)

@@ -43,7 +43,7 @@ func compute(replica *mdist.Replica, gradients *mdist.Gradients, parameters []fl
 	if err != nil {
 		return err
 	}
-	sum := mdist.Slice[float64](b)
+	sum := mdist.UnsafeSlice[float64](b)
 	sum[0] = 0
 	for _, one := range wrong {
 		sum[0] += one / points
@@ -55,8 +55,8 @@ func compute(replica *mdist.Replica, gradients *mdist.Gradients, parameters []fl
 	if err != nil {
 		return err
 	}
-	for j := range mdist.Slice[float64](a) {
-		sum := &mdist.Slice[float64](a)[j]
+	for j := range mdist.UnsafeSlice[float64](a) {
+		sum := &mdist.UnsafeSlice[float64](a)[j]
 		*sum = 0
 		for i, one := range wrong {
 			*sum += float64(one*input(replica.ID(), round, i, j)) / points
@@ -89,10 +89,10 @@ func train(replica *mdist.Replica, gradients *mdist.Gradients, parameters []floa
 	if err != nil {
 		return err
 	}
-	for j, one := range mdist.Slice[float64](a) {
+	for j, one := range mdist.UnsafeSlice[float64](a) {
 		parameters[j] -= float64(0.25 * one)
 	}
-	parameters[weights] -= float64(0.25 * mdist.Slice[float64](b)[0])
+	parameters[weights] -= float64(0.25 * mdist.Copy[float64](b)[0])
 	return nil
 }
 
@@ -136,7 +136,7 @@ func TestGradientsThatAreMissingOrReadyTwiceAreRefused(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				mdist.Slice[float32](one)[1] = 1
+				mdist.UnsafeSlice[float32](one)[1] = 1
 				if err := gradients.Ready(replica, 0); err != nil {
 					return err
 				}
@@ -166,11 +166,11 @@ func TestGradientsThatAreMissingOrReadyTwiceAreRefused(t *testing.T) {
 		}
 
 		gradients = must(strategy.NewGradients(mdist.GradientsOptions{ZeroMissing: true}, like...))
-		mdist.Slice[float32](must(gradients.Tensor(1, 1)))[0] = 5
+		mdist.UnsafeSlice[float32](must(gradients.Tensor(1, 1)))[0] = 5
 		_, err = run(half(gradients))
 		succeeds(t, err)
-		equal(t, "the sum", mdist.Slice[float32](must(gradients.Tensor(1, 0))), []float32{0, 2})
-		equal(t, "the missing one", mdist.Slice[float32](must(gradients.Tensor(1, 1))), []float32{0})
+		equal(t, "the sum", mdist.Copy[float32](must(gradients.Tensor(1, 0))), []float32{0, 2})
+		equal(t, "the missing one", mdist.Copy[float32](must(gradients.Tensor(1, 1))), []float32{0})
 		if _, err := gradients.Tensor(0, -1); !errors.Is(err, mdist.ErrInvalidArgument) {
 			t.Errorf("gradient -1: %v", err)
 		}

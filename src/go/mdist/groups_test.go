@@ -85,7 +85,7 @@ func TestAnOperatorIsAppliedInTheOrderOfReplicas(t *testing.T) {
 				return err
 			}
 			defer memory.Free()
-			copy(memory.Slice(), own)
+			copy(memory.UnsafeSlice(), own)
 			work, err := replica.StartAllReduce(operator.Op(), memory.Buffer())
 			if err != nil {
 				return err
@@ -106,18 +106,18 @@ func TestAnOperatorIsAppliedInTheOrderOfReplicas(t *testing.T) {
 			if err := differ("blocking", own, allComposed(5)); err != nil {
 				return err
 			}
-			return differ("started", memory.Slice(), allComposed(5))
+			return differ("started", memory.UnsafeSlice(), allComposed(5))
 		})
 		succeeds(t, err)
 		var buffers []mdist.Buffer
 		var all []*mdist.Memory[int64]
 		for id := 0; id < 5; id++ {
 			memory := must(mdist.Alloc[int64](nil, 0, 2))
-			copy(memory.Slice(), ofReplica(id))
+			copy(memory.UnsafeSlice(), ofReplica(id))
 			all, buffers = append(all, memory), append(buffers, memory.Buffer())
 		}
 		succeeds(t, strategy.AllReduce(operator.Op(), buffers...))
-		succeeds(t, differ("outside of steps", all[4].Slice(), allComposed(5)))
+		succeeds(t, differ("outside of steps", all[4].UnsafeSlice(), allComposed(5)))
 	})
 }
 
@@ -169,7 +169,7 @@ func TestPartsOfAnyLengths(t *testing.T) {
 				return err
 			}
 			in, out := must(mdist.Alloc[int32](nil, 0, len(given))), must(mdist.Alloc[int32](nil, 0, len(expected)))
-			copy(in.Slice(), given)
+			copy(in.UnsafeSlice(), given)
 			work, err := replica.StartAllToAllParts([]mdist.Buffer{in.Buffer()}, lengths, []mdist.Buffer{out.Buffer()}, lengths)
 			if err != nil {
 				return err
@@ -178,7 +178,7 @@ func TestPartsOfAnyLengths(t *testing.T) {
 			if err := work.Wait(); err != nil {
 				return err
 			}
-			if err := differ("started", out.Slice(), expected); err != nil {
+			if err := differ("started", out.UnsafeSlice(), expected); err != nil {
 				return err
 			}
 			if err := mdist.AllToAllParts(replica, given, []int{1}, taken, lengths); !errors.Is(err, mdist.ErrInvalidArgument) {
@@ -202,7 +202,7 @@ func TestPreparedCallsGiveWhatTheCollectivesGive(t *testing.T) {
 	eachWay(t, 2, func(t *testing.T, strategy *mdist.Strategy, run run) {
 		alloc := func(numbers ...int32) (*mdist.Memory[int32], []mdist.Buffer) {
 			memory := must(mdist.Alloc[int32](nil, 0, len(numbers)))
-			copy(memory.Slice(), numbers)
+			copy(memory.UnsafeSlice(), numbers)
 			return memory, []mdist.Buffer{memory.Buffer()}
 		}
 		var calls [2][]*mdist.Call
@@ -245,10 +245,10 @@ func TestPreparedCallsGiveWhatTheCollectivesGive(t *testing.T) {
 		}
 		for local := range found {
 			for i, memory := range found[local] {
-				succeeds(t, differ(fmt.Sprint("memory ", i, " of replica ", local), memory.Slice(), expected[local][i]))
+				succeeds(t, differ(fmt.Sprint("memory ", i, " of replica ", local), memory.UnsafeSlice(), expected[local][i]))
 			}
 		}
-		found[0][0].Slice()[0], found[1][0].Slice()[0] = 20, 30 // it reads its memory again
+		found[0][0].UnsafeSlice()[0], found[1][0].UnsafeSlice()[0] = 20, 30 // it reads its memory again
 		_, err = run(func(replica *mdist.Replica) error {
 			work, err := calls[replica.LocalIndex()][0].Start(replica)
 			if err != nil {
@@ -258,7 +258,7 @@ func TestPreparedCallsGiveWhatTheCollectivesGive(t *testing.T) {
 			return work.Wait()
 		})
 		succeeds(t, err)
-		succeeds(t, differ("started", found[1][0].Slice(), []int32{50}))
+		succeeds(t, differ("started", found[1][0].UnsafeSlice(), []int32{50}))
 	})
 }
 
@@ -274,10 +274,10 @@ func TestMembersAloneMakeThePreparedCallsOfTheirGroup(t *testing.T) {
 			own := strategy.Prepare(local).InGroup(pair)
 			length := 2 - local/2 // of what comes from each
 			products[local] = must(mdist.Alloc[int64](nil, 0, 2))
-			copy(products[local].Slice(), ofReplica(local))
+			copy(products[local].UnsafeSlice(), ofReplica(local))
 			gathered[local], taken[local] = must(mdist.Alloc[int32](nil, 0, 2)), must(mdist.Alloc[int32](nil, 0, 2*length))
 			one, three := must(mdist.Alloc[int32](nil, 0, 1)), must(mdist.Alloc[int32](nil, 0, 3))
-			for _, slice := range [][]int32{one.Slice(), three.Slice()} {
+			for _, slice := range [][]int32{one.UnsafeSlice(), three.UnsafeSlice()} {
 				for i := range slice {
 					slice[i] = int32(local)
 				}
@@ -309,11 +309,11 @@ func TestMembersAloneMakeThePreparedCallsOfTheirGroup(t *testing.T) {
 		})
 		succeeds(t, err)
 		for _, local := range []int{0, 2} {
-			succeeds(t, differ("operator", products[local].Slice(), []int64{8, 15})) // (4, 7), then (2, 1)
-			succeeds(t, differ("gathered", gathered[local].Slice(), []int32{2, 0}))
+			succeeds(t, differ("operator", products[local].UnsafeSlice(), []int64{8, 15})) // (4, 7), then (2, 1)
+			succeeds(t, differ("gathered", gathered[local].UnsafeSlice(), []int32{2, 0}))
 		}
-		succeeds(t, differ("parts of the first", taken[2].Slice(), []int32{2, 0}))
-		succeeds(t, differ("parts of the second", taken[0].Slice(), []int32{2, 2, 0, 0}))
+		succeeds(t, differ("parts of the first", taken[2].UnsafeSlice(), []int32{2, 0}))
+		succeeds(t, differ("parts of the second", taken[0].UnsafeSlice(), []int32{2, 2, 0, 0}))
 	})
 }
 
@@ -409,7 +409,7 @@ func TestMessagesGoBySenderAndTag(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			memory.Slice()[4999] = int32(replica.ID())
+			memory.UnsafeSlice()[4999] = int32(replica.ID())
 			sending, err := replica.StartSend(right, 7, memory.Buffer())
 			if err != nil {
 				return err
@@ -446,7 +446,7 @@ func TestMessagesGoBySenderAndTag(t *testing.T) {
 			if err := receiving.Wait(); err != nil {
 				return err
 			}
-			return differ("by tag", []int32{first[0], later.Slice()[0]}, []int32{1, 2})
+			return differ("by tag", []int32{first[0], later.UnsafeSlice()[0]}, []int32{1, 2})
 		})
 		succeeds(t, err)
 		_, err = run(func(replica *mdist.Replica) error {

@@ -15,15 +15,15 @@ type ShardPolicy int32
 
 // The zero value is ShardAuto.
 const (
-	ShardOff    ShardPolicy = C.MDIST_SHARD_OFF     // every worker reads everything
-	ShardAuto   ShardPolicy = C.MDIST_SHARD_AUTO    // what the configuration says, else by file where only files are read
-	ShardFile   ShardPolicy = C.MDIST_SHARD_FILE    // the workers share out the files
-	ShardData   ShardPolicy = C.MDIST_SHARD_DATA    // each worker keeps its part of every batch
-	ShardByHint ShardPolicy = C.MDIST_SHARD_BY_HINT // each Shard of ShardHint becomes the shard of this worker
+	ShardOff    ShardPolicy = C.MDIST_SHARD_OFF    // every worker reads everything
+	ShardAuto   ShardPolicy = C.MDIST_SHARD_AUTO   // what the configuration says, else by file where only files are read
+	ShardFile   ShardPolicy = C.MDIST_SHARD_FILE   // the workers share out the files
+	ShardData   ShardPolicy = C.MDIST_SHARD_DATA   // each worker keeps its part of every batch
+	ShardMarked ShardPolicy = C.MDIST_SHARD_MARKED // each Shard of OnePerWorker becomes the shard of this worker
 )
 
-// ShardHint is a number of shards for Dataset.Shard: one for each worker.
-const ShardHint = C.MDIST_SHARD_HINT
+// OnePerWorker is a number of shards for Dataset.Shard: one for each worker.
+const OnePerWorker = C.MDIST_ONE_PER_WORKER
 
 // Uneven says what happens to rows that cannot be shared out evenly.
 type Uneven int32
@@ -174,13 +174,13 @@ func (d *Dataset) Explain() (string, error) {
 	})
 }
 
-// Rows gives how many rows each replica of the job, by id, got in the last element of a distributed dataset: the
+// RowCounts gives how many rows each replica of the job, by id, got in the last element of a distributed dataset: the
 // denominators of means if steps are not even.
-func (i *Iterator) Rows(strategy *Strategy) ([]uint64, error) {
+func (i *Iterator) RowCounts(strategy *Strategy) ([]uint64, error) {
 	defer runtime.KeepAlive(i)
 	rows := make([]uint64, strategy.ReplicaCount())
 	var story *C.mdist_error_t
-	err := check(C.mdist_iterator_rows(i.handle, (*C.uint64_t)(first(rows)), C.size_t(len(rows)), &story), &story)
+	err := check(C.mdist_iterator_row_counts(i.handle, (*C.uint64_t)(first(rows)), C.size_t(len(rows)), &story), &story)
 	return rows, err
 }
 

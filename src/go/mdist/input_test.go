@@ -28,7 +28,7 @@ func parts(t *testing.T, strategy *mdist.Strategy, dataset *mdist.Dataset) (step
 		for i := 0; i < values[0].Count(); i++ {
 			step += fmt.Sprint(content[int64](values[0], i))
 		}
-		steps = append(steps, fmt.Sprintf("%s %v", step, must(iterator.Rows(strategy))))
+		steps = append(steps, fmt.Sprintf("%s %v", step, must(iterator.RowCounts(strategy))))
 	})
 	return steps
 }
@@ -94,7 +94,7 @@ func TestErrorsOfTheFunctionAndOfMapsInItComeBack(t *testing.T) {
 	dataset := must(strategy.DistributeFromFunction(mdist.InputOptions{},
 		func(mdist.InputPipeline) (*mdist.Dataset, error) {
 			return numbers(4, 2).Map(func(inputs, outputs []mdist.Tensor) error { return bad },
-				mdist.Describe[int64](mdist.Rows))
+				mdist.Describe[int64](mdist.UnknownLength))
 		}))
 	if _, err := must(dataset.Iterate()).Next(); !errors.Is(err, bad) {
 		t.Errorf("the map's error: %v", err)

@@ -144,32 +144,43 @@ func TestSlicesStayWhatTheyWere(t *testing.T) {
 	}
 	for what, sliced := range map[string]func() []float32{
 		"a value": func() []float32 {
-			return mdist.Slice[float32](must(must(mdist.NewValue(mdist.TensorOf(numbers))).Tensor(0)))
+			return mdist.Copy[float32](must(must(mdist.NewValue(mdist.TensorOf(numbers))).Tensor(0)))
+		},
+		"a value itself": func() []float32 {
+			return mdist.UnsafeSlice[float32](must(must(mdist.NewValue(mdist.TensorOf(numbers))).Tensor(0)))
+		},
+		"a copy of a variable": func() []float32 {
+			strategy := newStrategy(1)
+			variable := must(strategy.NewVariable("v", mdist.TensorOf(numbers), mdist.VariableOptions{}))
+			slice := mdist.Copy[float32](must(variable.Tensor(0)))
+			variable.Close()
+			strategy.Close()
+			return slice
 		},
 		"a variable": func() []float32 {
 			variable := must(newStrategy(2).NewVariable("v", mdist.TensorOf(numbers), mdist.VariableOptions{}))
-			return mdist.Slice[float32](must(variable.Tensor(1)))
+			return mdist.UnsafeSlice[float32](must(variable.Tensor(1)))
 		},
 		"memory": func() []float32 {
 			memory := must(mdist.Alloc[float32](nil, 0, elements))
-			copy(memory.Slice(), numbers)
-			return memory.Slice()
+			copy(memory.UnsafeSlice(), numbers)
+			return memory.UnsafeSlice()
 		},
 		"memory as a tensor": func() []float32 {
-			slice := mdist.Slice[float32](must(mdist.Alloc[float32](nil, 0, elements)).Tensor())
+			slice := mdist.UnsafeSlice[float32](must(mdist.Alloc[float32](nil, 0, elements)).Tensor())
 			copy(slice, numbers)
 			return slice
 		},
 		"gradients": func() []float32 {
 			gradients := must(newStrategy(2).NewGradients(mdist.GradientsOptions{}, mdist.Describe[float32](elements)))
-			slice := mdist.Slice[float32](must(gradients.Tensor(1, 0)))
+			slice := mdist.UnsafeSlice[float32](must(gradients.Tensor(1, 0)))
 			copy(slice, numbers)
 			return slice
 		},
 		"lent gradients": func() []float32 {
 			lent := must(mdist.Alloc[float32](nil, 0, elements)).Tensor()
 			gradients := must(newStrategy(1).LendGradients(mdist.GradientsOptions{}, []mdist.Tensor{lent}))
-			slice := mdist.Slice[float32](must(gradients.Tensor(0, 0)))
+			slice := mdist.UnsafeSlice[float32](must(gradients.Tensor(0, 0)))
 			copy(slice, numbers)
 			return slice
 		},
@@ -183,8 +194,8 @@ func TestSlicesStayWhatTheyWere(t *testing.T) {
 			for i := 0; i < 2*slices; i++ {
 				memory := must(mdist.Alloc[float32](nil, 0, elements))
 				defer memory.Free()
-				for j := range memory.Slice() {
-					memory.Slice()[j] = 1
+				for j := range memory.UnsafeSlice() {
+					memory.UnsafeSlice()[j] = 1
 				}
 			}
 			for i, slice := range all {
@@ -259,7 +270,7 @@ func shuffleMemory(replica *mdist.Replica, variable *mdist.Variable) error {
 	if err != nil {
 		return err
 	}
-	x := append(make([]float32, 0, 3+replica.ID()), mdist.Slice[float32](argument)...)
+	x := append(make([]float32, 0, 3+replica.ID()), mdist.Copy[float32](argument)...)
 	_ = make([]byte, 1<<14) // so that there is something to collect
 	if err := mdist.AllReduce(replica, mdist.Sum, x); err != nil {
 		return err
@@ -278,5 +289,5 @@ func shuffleMemory(replica *mdist.Replica, variable *mdist.Variable) error {
 	if err != nil {
 		return err
 	}
-	return differ("sum", mdist.Slice[float32](own), []float32{3, 6, 9})
+	return differ("sum", mdist.Copy[float32](own), []float32{3, 6, 9})
 }

@@ -50,8 +50,9 @@ func newMemory[T Number](elements int, allocate func(bytes int) (unsafe.Pointer,
 	return memory, nil
 }
 
-// Slice gives the elements. From now on only Free gives the memory back, and not the garbage collector.
-func (m *Memory[T]) Slice() []T {
+// UnsafeSlice gives the elements, to read and write until Free. From now on only Free gives the memory back, and not the
+// garbage collector.
+func (m *Memory[T]) UnsafeSlice() []T {
 	m.keep()
 	return m.slice()
 }
@@ -94,7 +95,7 @@ func allocate(strategy *Strategy, local int, bytes int) (data unsafe.Pointer, er
 			return nil, err
 		}
 		if !strings.HasPrefix(device, "cpu") {
-			return nil, invalid("local replica %d is on %s, and a slice is memory of the host; mdist.Copy reaches "+
+			return nil, invalid("local replica %d is on %s, and a slice is memory of the host; mdist.CopyTensor reaches "+
 				"variables and values there", local, device)
 		}
 		handle = strategy.handle

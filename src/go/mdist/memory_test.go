@@ -15,7 +15,7 @@ func TestMemoryIsAlignedZeroAndOutlivesItsStrategy(t *testing.T) {
 	strategy := newStrategy(2)
 	memory := must(mdist.Alloc[float64](strategy, 1, 1001))
 	strategy.Close()
-	slice := memory.Slice()
+	slice := memory.UnsafeSlice()
 	equal(t, "length", len(slice), 1001)
 	equal(t, "alignment", uintptr(unsafe.Pointer(&slice[0]))%64, uintptr(0))
 	for i := range slice {
@@ -28,12 +28,12 @@ func TestMemoryIsAlignedZeroAndOutlivesItsStrategy(t *testing.T) {
 	equal(t, "last element", slice[1000], 1000.0)
 	memory.Free()
 	memory.Free()
-	equal(t, "length after Free", len(memory.Slice()), 0)
+	equal(t, "length after Free", len(memory.UnsafeSlice()), 0)
 }
 
 func TestNoElementsAreFine(t *testing.T) {
 	memory := must(mdist.Alloc[int8](nil, 0, 0))
-	equal(t, "length", len(memory.Slice()), 0)
+	equal(t, "length", len(memory.UnsafeSlice()), 0)
 	eachWay(t, 2, func(t *testing.T, strategy *mdist.Strategy, run run) {
 		_, err := run(func(replica *mdist.Replica) error {
 			if err := mdist.AllReduce(replica, mdist.Sum, []float32{}); err != nil {
@@ -81,5 +81,5 @@ func TestTensorsAndSlicesThatDoNotFitPanic(t *testing.T) {
 		function()
 	}
 	panics("6 elements of a slice of 5", func() { mdist.TensorOf(make([]int8, 5), 2, 3) })
-	panics("bytes as floats", func() { mdist.Slice[float32](mdist.TensorOf(make([]uint8, 4))) })
+	panics("bytes as floats", func() { mdist.Copy[float32](mdist.TensorOf(make([]uint8, 4))) })
 }

@@ -24,13 +24,13 @@ func TestAMergeRunsOnceAndGivesEachReplicaItsPart(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := differ("sum", mdist.Slice[float32](results[0]), []float32{3, 3}); err != nil {
+			if err := differ("sum", mdist.Copy[float32](results[0]), []float32{3, 3}); err != nil {
 				return err
 			}
 			if err := differ("nobody's", results[1].Dtype, mdist.Dtype(0)); err != nil {
 				return err
 			}
-			return differ("own part", mdist.Slice[int64](results[2]), []int64{int64(10 * id)})
+			return differ("own part", mdist.Copy[int64](results[2]), []int64{int64(10 * id)})
 		})
 		succeeds(t, err)
 		equal(t, "merges", merges.Load(), int32(1))
@@ -78,14 +78,14 @@ func TestResultsOfAMergeStayItsOwn(t *testing.T) {
 					if err := differ("shape", results[j].Shape, []int{1, 2}); err != nil {
 						return err
 					}
-					if err := differ("plain", mdist.Slice[int32](results[j]), []int32{7, 8}); err != nil {
+					if err := differ("plain", mdist.Copy[int32](results[j]), []int32{7, 8}); err != nil {
 						return err
 					}
 				}
 				if err := differ("nothing", results[3].Shape, []int{0}); err != nil {
 					return err
 				}
-				return differ("own part", mdist.Slice[int64](results[2]), []int64{int64(1 + replica.ID())})
+				return differ("own part", mdist.Copy[int64](results[2]), []int64{int64(1 + replica.ID())})
 			})
 			succeeds(t, err)
 		}

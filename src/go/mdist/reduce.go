@@ -18,7 +18,7 @@ func (s *Strategy) Reduce(op ReduceOp, value *Value, axes ...int) (*Value, error
 	}
 	var handle *C.mdist_value_t
 	var story *C.mdist_error_t
-	err := check(C.mdist_strategy_reduce(s.handle, C.mdist_reduce_op_t(op), value.handle, first(list), C.size_t(len(list)),
+	err := check(C.mdist_strategy_reduce_axes(s.handle, C.mdist_reduce_op_t(op), value.handle, first(list), C.size_t(len(list)),
 		&handle, nil, &story), &story)
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(value)

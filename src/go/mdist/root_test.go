@@ -49,7 +49,7 @@ func startRooted(replica *mdist.Replica) error {
 	own, part := must(mdist.Alloc[int64](nil, 0, 1)), must(mdist.Alloc[int64](nil, 0, 1))
 	all := must(mdist.Alloc[int64](nil, 0, replica.Count()))
 	defer runtime.KeepAlive([]any{own, part, all})
-	own.Slice()[0] = id
+	own.UnsafeSlice()[0] = id
 	list := func(memory *mdist.Memory[int64]) []mdist.Buffer { return []mdist.Buffer{memory.Buffer()} }
 	works := []*mdist.Work{
 		must(replica.StartGatherToRoot(0, list(own), list(all))),
@@ -62,7 +62,7 @@ func startRooted(replica *mdist.Replica) error {
 			return err
 		}
 	}
-	found := append(append(own.Slice()[:1:1], all.Slice()...), part.Slice()...)
+	found := append(append(own.UnsafeSlice()[:1:1], all.UnsafeSlice()...), part.UnsafeSlice()...)
 	if id == 0 {
 		return differ("root", found, []int64{2, 0, 1, 2, 0})
 	}
@@ -126,7 +126,7 @@ func TestADescriptorTellsWhenToTest(t *testing.T) {
 				return err
 			}
 			defer memory.Free()
-			memory.Slice()[0] = 1
+			memory.UnsafeSlice()[0] = 1
 			work, err := replica.StartAllReduce(mdist.Sum, memory.Buffer())
 			if err != nil {
 				return err
@@ -145,7 +145,7 @@ func TestADescriptorTellsWhenToTest(t *testing.T) {
 					return err
 				}
 			}
-			return differ("sum", memory.Slice()[0], uint8(3))
+			return differ("sum", memory.UnsafeSlice()[0], uint8(3))
 		})
 		succeeds(t, err)
 	})

@@ -14,9 +14,6 @@ import (
 // fails the run and releases all other replicas.
 type Step func(replica *Replica) error
 
-// MaxResults is how many results a run can have.
-const MaxResults = 8
-
 // stepCall is what a run of the library calls back with.
 type stepCall struct {
 	failures
@@ -33,17 +30,16 @@ type stepCall struct {
 //
 // The arguments are what steps read by Replica.Argument: each replica sees its own tensor of a per-replica or mirrored
 // value, and all see the one of a plain value.
-func (s *Strategy) Run(step Step, arguments ...*Value) ([]*Value, error) {
-	call := &stepCall{strategy: s, step: step}
+func (r *Runner) Run(step Step, arguments ...*Value) ([]*Value, error) {
+	call := &stepCall{strategy: r.strategy, step: step}
 	state := cgo.NewHandle(call)
 	defer state.Delete()
-	handles := valueHandles(arguments)
-	results := make([]*C.mdist_value_t, MaxResults)
+	handles, results := valueHandles(arguments), make([]*C.mdist_value_t, r.results)
 	var story *C.mdist_error_t
-	err := check(C.mdistgo_run(s.handle, C.uintptr_t(state), first(handles), C.size_t(len(handles)), first(results),
-		MaxResults, &story), &story)
+	err := check(C.mdistgo_run(r.strategy.handle, C.uintptr_t(state), first(handles), C.size_t(len(handles)),
+		first(results), C.size_t(len(results)), r.timeout, &story), &story)
 	runtime.KeepAlive(arguments)
-	runtime.KeepAlive(s)
+	runtime.KeepAlive(r)
 	if err != nil {
 		return nil, call.explain(err)
 	}

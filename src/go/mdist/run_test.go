@@ -3,7 +3,9 @@
 package mdist_test
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"libmdist/mdist"
 )
@@ -28,7 +30,7 @@ func TestStepsSeeTheirReplicaAndTheirPartOfTheArguments(t *testing.T) {
 			if err := differ("shape", shared.Shape, []int{2, 2}); err != nil {
 				return err
 			}
-			found := append([]float32{}, mdist.Slice[float32](part)...)
+			found := append([]float32{}, mdist.Copy[float32](part)...)
 			return differ("argument 0", found, expected[replica.ID()])
 		}, parts, common)
 		succeeds(t, err)
@@ -57,19 +59,52 @@ func TestARunReturnsWhatTheStepsSet(t *testing.T) {
 	})
 }
 
+func TestOptionsOfARun(t *testing.T) {
+	strategy := newStrategy(2)
+	last := func(replica *mdist.Replica) error { return replica.SetResult(11, mdist.Scalar(int64(replica.ID()))) }
+	over := make(chan struct{})
+	late := func(replica *mdist.Replica) error {
+		if replica.ID() == 1 {
+			<-over // so it never comes to the barrier
+			return nil
+		}
+		defer close(over)
+		return replica.Barrier()
+	}
+	with := strategy.With(mdist.RunOptions{Results: 12})
+	for what, run := range map[string]run{"threads": with.Run, "goroutines": with.RunGoroutines} {
+		results := must(run(last))
+		equal(t, what, len(results), 12)
+		equal(t, what, content[int64](results[11], 1), []int64{1})
+	}
+	if _, err := strategy.Run(last); !errors.Is(err, mdist.ErrInvalidArgument) {
+		t.Errorf("result 11 of 8: %v", err)
+	}
+	impatient := newStrategy(2).With(mdist.RunOptions{Timeout: time.Millisecond})
+	if _, err := impatient.Run(late); !errors.Is(err, mdist.ErrTimeout) {
+		t.Errorf("a run with a timeout: %v", err)
+	}
+	if results := must(strategy.With(mdist.RunOptions{Results: 9}).Map(4, func(replica *mdist.Replica, element int) error {
+		return replica.SetResult(8, mdist.Scalar(int64(element)))
+	})); len(results) != 9 {
+		t.Errorf("%d results of a map", len(results))
+	}
+}
+
 func TestAStrategyTellsWhatItHas(t *testing.T) {
 	strategy := newStrategy(3)
 	equal(t, "replicas", strategy.ReplicaCount(), 3)
 	equal(t, "local replicas", strategy.LocalReplicaCount(), 3)
 	equal(t, "workers", strategy.WorkerCount(), 1)
-	equal(t, "worker", strategy.Worker(), 0)
+	equal(t, "rank", strategy.Rank(), 0)
+	equal(t, "first replica", strategy.FirstReplicaID(), 0)
 	equal(t, "chief", strategy.IsChief(), true)
 	equal(t, "device", must(strategy.Device(2)), "cpu:2")
 	strategy.Close()
 	strategy.Close()
 	equal(t, "replicas after Close", strategy.ReplicaCount(), 0)
 	equal(t, "workers after Close", strategy.WorkerCount(), 0)
-	equal(t, "worker after Close", strategy.Worker(), -1)
+	equal(t, "worker after Close", strategy.Rank(), -1)
 	equal(t, "chief after Close", strategy.IsChief(), false)
 }
 
@@ -80,4 +115,9 @@ func TestConfigsAreReadAndWritten(t *testing.T) {
 	t.Setenv("MDIST_DEVICES", "cpu*5")
 	succeeds(t, config.LoadEnvironment())
 	equal(t, "devices", must(config.Get("devices")), "cpu*5")
+	config = must(mdist.NewConfig())
+	equal(t, "devices at first", must(config.Get("devices")), "cpu*5")
+	succeeds(t, config.Set("devices", "cpu"))
+	equal(t, "devices set later", must(config.Get("devices")), "cpu")
+	equal(t, "devices of an empty config", must(must(mdist.NewEmptyConfig()).Get("devices")), "auto")
 }

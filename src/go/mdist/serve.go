@@ -61,19 +61,19 @@ func (s *Strategy) register(name string, call *namedCall,
 }
 
 // RunNamed runs the step that is registered under a name, as Run does; on a client, on the replicas of all workers.
-func (s *Strategy) RunNamed(name string, arguments ...*Value) ([]*Value, error) {
+func (r *Runner) RunNamed(name string, arguments ...*Value) ([]*Value, error) {
 	text, err := cText("the name", name)
 	if err != nil {
 		return nil, err
 	}
 	defer freeText(text)
-	handles, results := valueHandles(arguments), make([]*C.mdist_value_t, MaxResults)
+	handles, results := valueHandles(arguments), make([]*C.mdist_value_t, r.results)
 	var story *C.mdist_error_t
-	err = check(C.mdist_run_named(s.handle, text, first(handles), C.size_t(len(handles)), first(results), MaxResults, nil,
-		&story), &story)
+	err = check(C.mdistgo_run_named(r.strategy.handle, text, first(handles), C.size_t(len(handles)), first(results),
+		C.size_t(len(results)), r.timeout, &story), &story)
 	runtime.KeepAlive(arguments)
 	if err != nil {
-		return nil, s.explainNamed(err)
+		return nil, r.strategy.explainNamed(err)
 	}
 	return resultValues(results), nil
 }
@@ -95,7 +95,7 @@ func (s *Strategy) UpdateNamed(variable *Variable, name string, results int, arg
 	}
 	handles, made := valueHandles(arguments), make([]*C.mdist_value_t, results)
 	var story *C.mdist_error_t
-	err = check(C.mdist_update_named(s.handle, handle, text, first(handles), C.size_t(len(handles)), first(made),
+	err = check(C.mdistgo_update_named(s.handle, handle, text, first(handles), C.size_t(len(handles)), first(made),
 		C.size_t(results), &story), &story)
 	runtime.KeepAlive(variable)
 	runtime.KeepAlive(arguments)
@@ -133,7 +133,7 @@ func (s *Strategy) FindVariable(name string) (*Variable, error) {
 	defer freeText(text)
 	var handle *C.mdist_variable_t
 	var story *C.mdist_error_t
-	if err := check(C.mdist_variable_find(s.handle, text, &handle, &story), &story); err != nil {
+	if err := check(C.mdist_variable_named(s.handle, text, &handle, &story), &story); err != nil {
 		return nil, err
 	}
 	return s.own(handle), nil

@@ -18,24 +18,24 @@ func TestStepsAndUpdatesRunByTheirNames(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return replica.SetResult(0, mdist.TensorOf([]float32{mdist.Slice[float32](x)[0] + float32(replica.ID())}, 1))
+		return replica.SetResult(0, mdist.TensorOf([]float32{mdist.Copy[float32](x)[0] + float32(replica.ID())}, 1))
 	}))
 	succeeds(t, strategy.RegisterUpdate("subtract", func(local int, variable mdist.Tensor, arguments []mdist.Tensor) ([]*mdist.Value, error) {
 		if variable.Address() != nil {
-			mdist.Slice[float32](variable)[0] -= mdist.Slice[float32](arguments[0])[0]
+			mdist.UnsafeSlice[float32](variable)[0] -= mdist.UnsafeSlice[float32](arguments[0])[0]
 		}
 		who, err := mdist.NewValue(mdist.TensorOf([]int32{int32(local)}, 1))
 		return []*mdist.Value{who}, err
 	}))
 	five := must(mdist.NewValue(mdist.TensorOf([]float32{5}, 1)))
 	found := must(strategy.RunNamed("add", five))
-	succeeds(t, differ("the step", mdist.Slice[float32](must(found[0].Tensor(1))), []float32{6}))
+	succeeds(t, differ("the step", mdist.Copy[float32](must(found[0].Tensor(1))), []float32{6}))
 	variable := must(strategy.NewVariable("v", mdist.TensorOf([]float32{10}, 1), mdist.VariableOptions{}))
 	who := must(strategy.UpdateNamed(variable, "subtract", 1, five))
-	succeeds(t, differ("the update", mdist.Slice[int32](must(who[0].Tensor(1))), []int32{1}))
+	succeeds(t, differ("the update", mdist.Copy[int32](must(who[0].Tensor(1))), []int32{1}))
 	must(strategy.UpdateNamed(nil, "subtract", 1, five))
 	same := must(strategy.FindVariable("v"))
-	succeeds(t, differ("the copy", mdist.Slice[float32](must(same.Tensor(1))), []float32{5}))
+	succeeds(t, differ("the copy", mdist.Copy[float32](must(same.Tensor(1))), []float32{5}))
 }
 
 func TestFunctionsByNameFailWithTheirCause(t *testing.T) {
@@ -99,8 +99,8 @@ func TestALoopCollectsOutputs(t *testing.T) {
 	succeeds(t, err)
 	succeeds(t, differ("iterations", loop.Iterations(), 3))
 	outputs := must(loop.Outputs())
-	succeeds(t, differ("mean", mdist.Slice[float32](must(must(outputs.At("mean")).Tensor(0))), []float32{4.5}))
-	succeeds(t, differ("last", mdist.Slice[float32](must(must(outputs.At("last")).Tensor(1))), []float32{5}))
+	succeeds(t, differ("mean", mdist.Copy[float32](must(must(outputs.At("mean")).Tensor(0))), []float32{4.5}))
+	succeeds(t, differ("last", mdist.Copy[float32](must(must(outputs.At("last")).Tensor(1))), []float32{5}))
 }
 
 func TestAFailureEndsALoopAndInitialOutputsStay(t *testing.T) {
@@ -116,7 +116,7 @@ func TestAFailureEndsALoopAndInitialOutputsStay(t *testing.T) {
 	initial := must(mdist.NewStructure(map[string]*mdist.Value{"loss": seven}))
 	loop := must(strategy.RunSteps(iterator, 1, initial, func(*mdist.Loop, *mdist.Value) error { return nil }))
 	loss := must(must(must(loop.Outputs()).At("loss")).Tensor(0))
-	succeeds(t, differ("loss", mdist.Slice[float32](loss), []float32{7}))
+	succeeds(t, differ("loss", mdist.Copy[float32](loss), []float32{7}))
 	if _, err := strategy.RunSteps(iterator, -1, nil, nil); !errors.Is(err, mdist.ErrInvalidArgument) {
 		t.Errorf("found %v", err)
 	}
@@ -127,7 +127,7 @@ func TestGradientsInTheProgramsOwnMemory(t *testing.T) {
 	defer strategy.Close()
 	lent := func(first float32) ([]*mdist.Memory[float32], []mdist.Tensor) {
 		memory := must(mdist.Alloc[float32](nil, 0, 2))
-		memory.Slice()[0], memory.Slice()[1] = first, first+1
+		memory.UnsafeSlice()[0], memory.UnsafeSlice()[1] = first, first+1
 		return []*mdist.Memory[float32]{memory}, []mdist.Tensor{memory.Tensor()}
 	}
 	own := make([][]*mdist.Memory[float32], 2)
@@ -156,14 +156,14 @@ func TestGradientsInTheProgramsOwnMemory(t *testing.T) {
 		succeeds(t, err)
 	}
 	round(nil)
-	succeeds(t, differ("lent", own[0][0].Slice(), []float32{5, 7}))
+	succeeds(t, differ("lent", own[0][0].UnsafeSlice(), []float32{5, 7}))
 	round(elsewhere)
-	succeeds(t, differ("said when ready", moved[1][0].Slice(), []float32{20, 22}))
+	succeeds(t, differ("said when ready", moved[1][0].UnsafeSlice(), []float32{20, 22}))
 	for local := range elsewhere {
 		succeeds(t, gradients.Lend(local, elsewhere[local]...))
 	}
 	round(nil)
-	succeeds(t, differ("lent again", moved[0][0].Slice(), []float32{40, 44}))
+	succeeds(t, differ("lent again", moved[0][0].UnsafeSlice(), []float32{40, 44}))
 	slice := mdist.TensorOf([]float32{1, 2}, 2)
 	if err := gradients.Lend(0, slice); err == nil || !strings.Contains(err.Error(), "mdist.Alloc") {
 		t.Errorf("found %v", err)

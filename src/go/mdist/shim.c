@@ -3,6 +3,38 @@
 
 #include "_cgo_export.h"
 
+static mdist_collective_description_t described(mdistgo_description what, const mdist_buffer_t *inputs,
+                                                const mdist_buffer_t *outputs, size_t count) {
+    const mdist_collective_description_t made = {
+        .struct_size = sizeof made,
+        .kind = what.kind,
+        .op = what.op,
+        .root = what.root,
+        .inputs = inputs,
+        .outputs = what.kind == MDIST_COLLECTIVE_BROADCAST ? NULL : outputs,
+        .buffer_count = count,
+        .input_parts = what.input_parts,
+        .output_parts = what.output_parts,
+    };
+    return made;
+}
+
+static mdist_status_t start(mdistgo_operation what, mdist_replica_t *replica, const mdist_buffer_t *inputs,
+                            const mdist_buffer_t *outputs, size_t count, mdist_work_t **work,
+                            const mdist_call_options_t *options, mdist_error_t **error) {
+    if (what.kind == MDISTGO_SEND) return mdist_send_start(replica, what.root, what.tag, inputs, work, options, error);
+    if (what.kind == MDISTGO_RECEIVE)
+        return mdist_receive_start(replica, what.root, what.tag, outputs, work, options, error);
+    const mdistgo_description told = {.kind = (int32_t)what.kind,
+                                      .op = (int32_t)what.op,
+                                      .root = what.root,
+                                      .input_parts = what.input_parts,
+                                      .output_parts = what.output_parts};
+    const mdist_buffer_t *const from = what.kind == MDISTGO_BROADCAST ? outputs : inputs;
+    const mdist_collective_description_t collective = described(told, from, outputs, count);
+    return mdist_collective_start(replica, &collective, work, options, error);
+}
+
 mdist_status_t mdistgo_collect(mdistgo_operation what, mdist_replica_t *replica, const mdist_buffer_t *inputs,
                                const mdist_buffer_t *outputs, size_t count, mdist_work_t **work,
                                mdist_error_t **error) {
@@ -10,46 +42,35 @@ mdist_status_t mdistgo_collect(mdistgo_operation what, mdist_replica_t *replica,
     const mdist_call_options_t given = {
         .struct_size = sizeof given, .timeout_ns = what.timeout_ns, .group = what.group};
     const mdist_call_options_t *const options = what.group || what.timeout_ns ? &given : NULL;
+    if (work) return start(what, replica, inputs, outputs, count, work, options, error);
     switch (what.kind) {
         case MDISTGO_ALL_REDUCE:
-            return work ? mdist_all_reduce_start(replica, op, inputs, outputs, count, work, options, error)
-                        : mdist_all_reduce(replica, op, inputs, outputs, count, options, error);
+            return mdist_all_reduce(replica, op, inputs, outputs, count, options, error);
         case MDISTGO_BROADCAST:
-            return work ? mdist_broadcast_start(replica, what.root, outputs, count, work, options, error)
-                        : mdist_broadcast(replica, what.root, outputs, count, options, error);
+            return mdist_broadcast(replica, what.root, outputs, count, options, error);
         case MDISTGO_ALL_GATHER:
-            return work ? mdist_all_gather_start(replica, inputs, outputs, count, work, options, error)
-                        : mdist_all_gather(replica, inputs, outputs, count, options, error);
+            return mdist_all_gather(replica, inputs, outputs, count, options, error);
         case MDISTGO_REDUCE_SCATTER:
-            return work ? mdist_reduce_scatter_start(replica, op, inputs, outputs, count, work, options, error)
-                        : mdist_reduce_scatter(replica, op, inputs, outputs, count, options, error);
+            return mdist_reduce_scatter(replica, op, inputs, outputs, count, options, error);
         case MDISTGO_REDUCE_TO_ROOT:
-            return work ? mdist_reduce_to_root_start(replica, op, what.root, inputs, outputs, count, work, options, error)
-                        : mdist_reduce_to_root(replica, op, what.root, inputs, outputs, count, options, error);
+            return mdist_reduce_to_root(replica, op, what.root, inputs, outputs, count, options, error);
         case MDISTGO_GATHER_TO_ROOT:
-            return work ? mdist_gather_to_root_start(replica, what.root, inputs, outputs, count, work, options, error)
-                        : mdist_gather_to_root(replica, what.root, inputs, outputs, count, options, error);
+            return mdist_gather_to_root(replica, what.root, inputs, outputs, count, options, error);
         case MDISTGO_SCATTER:
-            return work ? mdist_scatter_start(replica, what.root, inputs, outputs, count, work, options, error)
-                        : mdist_scatter(replica, what.root, inputs, outputs, count, options, error);
+            return mdist_scatter(replica, what.root, inputs, outputs, count, options, error);
         case MDISTGO_ALL_TO_ALL_PARTS:
-            return work ? mdist_all_to_all_parts_start(replica, inputs, what.input_parts, outputs, what.output_parts,
-                                                       count, work, options, error)
-                        : mdist_all_to_all_parts(replica, inputs, what.input_parts, outputs, what.output_parts, count,
-                                                 options, error);
+            return mdist_all_to_all_parts(replica, inputs, what.input_parts, outputs, what.output_parts, count, options,
+                                          error);
         case MDISTGO_BARRIER:
-            return work ? mdist_barrier_start(replica, work, options, error) : mdist_barrier(replica, options, error);
+            return mdist_barrier(replica, options, error);
         case MDISTGO_SEND:
-            return work ? mdist_send_start(replica, what.root, what.tag, inputs, work, options, error)
-                        : mdist_send(replica, what.root, what.tag, inputs, options, error);
+            return mdist_send(replica, what.root, what.tag, inputs, options, error);
         case MDISTGO_RECEIVE:
-            return work ? mdist_receive_start(replica, what.root, what.tag, outputs, work, options, error)
-                        : mdist_receive(replica, what.root, what.tag, outputs, options, error);
+            return mdist_receive(replica, what.root, what.tag, outputs, options, error);
         case MDISTGO_ALL_TO_ALL:
             break;
     }
-    return work ? mdist_all_to_all_start(replica, inputs, outputs, count, work, options, error)
-                : mdist_all_to_all(replica, inputs, outputs, count, options, error);
+    return mdist_all_to_all(replica, inputs, outputs, count, options, error);
 }
 
 mdist_status_t mdistgo_collect_direct(mdistgo_operation what, mdist_replica_t *replica, mdistgo_buffers inputs,
@@ -66,9 +87,41 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     return mdistgoStep(replica, (uintptr_t)user_data);
 }
 
+static mdist_run_io_t io_of(mdist_value_t *const *arguments, size_t count, mdist_value_t **results, size_t result_count,
+                            uint64_t timeout_ns) {
+    const mdist_run_io_t made = {.struct_size = sizeof made,
+                                 .arguments = arguments,
+                                 .argument_count = count,
+                                 .results = results,
+                                 .result_count = result_count,
+                                 .timeout_ns = timeout_ns};
+    return made;
+}
+
 mdist_status_t mdistgo_run(mdist_strategy_t *strategy, uintptr_t run, mdist_value_t *const *arguments, size_t count,
-                           mdist_value_t **results, size_t result_count, mdist_error_t **error) {
-    return mdist_run(strategy, step, (void *)run, arguments, count, results, result_count, NULL, error);
+                           mdist_value_t **results, size_t result_count, uint64_t timeout_ns, mdist_error_t **error) {
+    const mdist_run_io_t io = io_of(arguments, count, results, result_count, timeout_ns);
+    return mdist_run(strategy, step, (void *)run, &io, error);
+}
+
+mdist_status_t mdistgo_run_begin(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t count,
+                                 size_t result_count, uint64_t timeout_ns, mdist_error_t **error) {
+    const mdist_run_io_t io = io_of(arguments, count, NULL, result_count, timeout_ns);
+    return mdist_run_begin(strategy, &io, error);
+}
+
+mdist_status_t mdistgo_run_named(mdist_strategy_t *strategy, const char *name, mdist_value_t *const *arguments,
+                                 size_t count, mdist_value_t **results, size_t result_count, uint64_t timeout_ns,
+                                 mdist_error_t **error) {
+    const mdist_run_io_t io = io_of(arguments, count, results, result_count, timeout_ns);
+    return mdist_run_named(strategy, name, &io, error);
+}
+
+mdist_status_t mdistgo_update_named(mdist_strategy_t *strategy, mdist_variable_t *variable, const char *name,
+                                    mdist_value_t *const *arguments, size_t count, mdist_value_t **results,
+                                    size_t result_count, mdist_error_t **error) {
+    const mdist_run_io_t io = io_of(arguments, count, results, result_count, 0);
+    return mdist_update_named(strategy, variable, name, &io, error);
 }
 
 static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
@@ -91,9 +144,9 @@ static int32_t update(uint32_t local_replica, const mdist_tensor_t *copy, const 
 mdist_status_t mdistgo_update(mdist_strategy_t *strategy, mdist_variable_t *variable, uintptr_t state,
                               mdist_value_t *const *arguments, size_t count, mdist_value_t **results,
                               size_t result_count, mdist_error_t **error) {
-    return variable
-               ? mdist_update(variable, update, (void *)state, arguments, count, results, result_count, error)
-               : mdist_update_non_slot(strategy, update, (void *)state, arguments, count, results, result_count, error);
+    const mdist_run_io_t io = io_of(arguments, count, results, result_count, 0);
+    return variable ? mdist_update(variable, update, (void *)state, &io, error)
+                    : mdist_update_devices(strategy, update, (void *)state, &io, error);
 }
 
 static int32_t element(mdist_replica_t *replica, uint64_t number, void *user_data) {
@@ -101,9 +154,10 @@ static int32_t element(mdist_replica_t *replica, uint64_t number, void *user_dat
 }
 
 mdist_status_t mdistgo_map(mdist_strategy_t *strategy, uint64_t count, uintptr_t state, mdist_value_t *const *arguments,
-                           size_t argument_count, mdist_value_t **results, size_t result_count, mdist_error_t **error) {
-    return mdist_map(strategy, count, element, (void *)state, arguments, argument_count, results, result_count, NULL,
-                     error);
+                           size_t argument_count, mdist_value_t **results, size_t result_count, uint64_t timeout_ns,
+                           mdist_error_t **error) {
+    const mdist_run_io_t io = io_of(arguments, argument_count, results, result_count, timeout_ns);
+    return mdist_map(strategy, count, element, (void *)state, &io, error);
 }
 
 static int32_t value(uint32_t replica_id, uint32_t replica_count, mdist_value_t **out, void *user_data) {
@@ -172,14 +226,15 @@ mdist_status_t mdistgo_variable_create(mdist_strategy_t *strategy, mdist_replica
                    : mdist_variable_create(strategy, name, &initial, out, &options, error);
 }
 
-mdist_status_t mdistgo_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t op, mdist_tensor_t indices,
-                                       mdist_tensor_t values, mdist_value_t **out, mdist_error_t **error) {
-    return mdist_all_reduce_rows(replica, op, &indices, &values, out, NULL, error);
+mdist_status_t mdistgo_all_reduce_sparse(mdist_replica_t *replica, mdist_reduce_op_t op, mdist_tensor_t indices,
+                                         mdist_tensor_t values, mdist_value_t **out, mdist_error_t **error) {
+    return mdist_all_reduce_sparse(replica, op, &indices, &values, out, NULL, error);
 }
 
-mdist_status_t mdistgo_replica_assign_rows(mdist_replica_t *replica, mdist_variable_t *variable, mdist_assign_t assign,
-                                           mdist_tensor_t indices, mdist_tensor_t values, mdist_error_t **error) {
-    return mdist_replica_assign_rows(replica, variable, assign, &indices, &values, NULL, error);
+mdist_status_t mdistgo_replica_assign_sparse(mdist_replica_t *replica, mdist_variable_t *variable,
+                                             mdist_assign_t assign, mdist_tensor_t indices, mdist_tensor_t values,
+                                             mdist_error_t **error) {
+    return mdist_replica_assign_sparse(replica, variable, assign, &indices, &values, NULL, error);
 }
 
 mdist_status_t mdistgo_average_loss(mdist_replica_t *replica, mdist_tensor_t per_example, mdist_tensor_t weights,
@@ -228,11 +283,9 @@ mdist_status_t mdistgo_merge_end(mdist_replica_t *replica, int32_t code, const c
 }
 
 static mdist_input_options_t input_options(mdistgo_input_options given) {
-    return (mdist_input_options_t){sizeof(mdist_input_options_t), given.flags,
-                                   given.policy,                  given.uneven,
-                                   given.replication_mode,        given.fetch_to_device,
-                                   given.buffer_size,             given.weights,
-                                   given.weight_count};
+    return (mdist_input_options_t){
+        sizeof(mdist_input_options_t), given.flags,       given.policy,  given.uneven,      given.replication_mode,
+        given.fetch_to_device,         given.buffer_size, given.weights, given.weight_count};
 }
 
 mdist_status_t mdistgo_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
@@ -242,7 +295,8 @@ mdist_status_t mdistgo_distribute_dataset(mdist_strategy_t *strategy, const mdis
 }
 
 static int32_t dataset(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
-    return mdistgoDataset(context->pipeline_count, context->pipeline, context->replica_count, out, (uintptr_t)user_data);
+    return mdistgoDataset(context->pipeline_count, context->pipeline, context->replica_count, out,
+                          (uintptr_t)user_data);
 }
 
 mdist_status_t mdistgo_distribute_from_function(mdist_strategy_t *strategy, uintptr_t state,
@@ -259,10 +313,14 @@ mdist_status_t mdistgo_input_context_batch_size(uint32_t pipeline_count, uint32_
 }
 
 static mdist_read_options_t read_options(mdistgo_read_options given) {
-    return (mdist_read_options_t){sizeof(mdist_read_options_t), 0,
-                                  given.compression,            given.on_corrupt,
-                                  given.cycle_length,           given.block_length,
-                                  given.max_record_bytes,       given.parallel_files};
+    return (mdist_read_options_t){sizeof(mdist_read_options_t),
+                                  0,
+                                  given.compression,
+                                  given.on_corrupt,
+                                  given.cycle_length,
+                                  given.block_length,
+                                  given.max_record_bytes,
+                                  given.parallel_files};
 }
 
 mdist_status_t mdistgo_dataset_text_lines(const mdist_dataset_t *files, mdistgo_read_options given,
@@ -296,8 +354,7 @@ mdist_status_t mdistgo_dataset_filter(const mdist_dataset_t *source, uintptr_t s
 static int32_t generate(uint64_t index, const mdist_tensor_t *outputs, size_t output_count, void **iteration,
                         void *user_data) {
     uintptr_t state = (uintptr_t)*iteration;
-    const int32_t code =
-        mdistgoGenerate(index, (mdist_tensor_t *)outputs, output_count, &state, (uintptr_t)user_data);
+    const int32_t code = mdistgoGenerate(index, (mdist_tensor_t *)outputs, output_count, &state, (uintptr_t)user_data);
     *iteration = (void *)state;
     return code;
 }
@@ -327,24 +384,14 @@ mdist_status_t mdistgo_operator_register(const char *name, size_t element_bytes,
 
 mdist_status_t mdistgo_call_create(mdist_strategy_t *strategy, uint32_t local_replica, mdistgo_description what,
                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t count,
-                                   mdist_call_t **out, mdist_error_t **error) {
-    const mdist_call_description_t description = {
-        .struct_size = sizeof description,
-        .kind = what.kind,
-        .op = what.op,
-        .root = what.root,
-        .inputs = inputs,
-        .outputs = what.kind == MDIST_CALL_BROADCAST ? NULL : outputs,
-        .buffer_count = count,
-        .input_parts = what.input_parts,
-        .output_parts = what.output_parts,
-    };
+                                   mdist_prepared_t **out, mdist_error_t **error) {
+    const mdist_collective_description_t description = described(what, inputs, outputs, count);
     const mdist_call_options_t options = {
         .struct_size = sizeof options,
         .timeout_ns = what.timeout_ns,
         .group = what.group,
     };
-    return mdist_call_create(strategy, local_replica, &description, out, &options, error);
+    return mdist_prepared_create(strategy, local_replica, &description, out, &options, error);
 }
 
 static int32_t loop_element(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element, void *user_data) {

@@ -8,23 +8,27 @@
 
 #include <mdist/mdist.h>
 
+#if MDIST_VERSION < 300
+#error "this package needs libmdist 0.3.0 or later; PKG_CONFIG_PATH decides which one pkg-config finds"
+#endif
+
 enum { MDISTGO_DIRECT = 16 };
 typedef struct mdistgo_buffers {
     mdist_buffer_t at[MDISTGO_DIRECT];
 } mdistgo_buffers;
 
 typedef enum mdistgo_collective {
-    MDISTGO_ALL_REDUCE,
-    MDISTGO_BROADCAST,
-    MDISTGO_ALL_GATHER,
-    MDISTGO_REDUCE_SCATTER,
-    MDISTGO_ALL_TO_ALL,
-    MDISTGO_REDUCE_TO_ROOT,
-    MDISTGO_GATHER_TO_ROOT,
-    MDISTGO_SCATTER,
-    MDISTGO_ALL_TO_ALL_PARTS,
-    MDISTGO_BARRIER,
-    MDISTGO_SEND,
+    MDISTGO_ALL_REDUCE = MDIST_COLLECTIVE_ALL_REDUCE,
+    MDISTGO_BROADCAST = MDIST_COLLECTIVE_BROADCAST,
+    MDISTGO_ALL_GATHER = MDIST_COLLECTIVE_ALL_GATHER,
+    MDISTGO_REDUCE_SCATTER = MDIST_COLLECTIVE_REDUCE_SCATTER,
+    MDISTGO_ALL_TO_ALL = MDIST_COLLECTIVE_ALL_TO_ALL,
+    MDISTGO_REDUCE_TO_ROOT = MDIST_COLLECTIVE_REDUCE_TO_ROOT,
+    MDISTGO_GATHER_TO_ROOT = MDIST_COLLECTIVE_GATHER_TO_ROOT,
+    MDISTGO_SCATTER = MDIST_COLLECTIVE_SCATTER,
+    MDISTGO_ALL_TO_ALL_PARTS = MDIST_COLLECTIVE_ALL_TO_ALL_PARTS,
+    MDISTGO_BARRIER = MDIST_COLLECTIVE_BARRIER,
+    MDISTGO_SEND = 100, // messages are no collectives
     MDISTGO_RECEIVE,
 } mdistgo_collective;
 
@@ -48,7 +52,15 @@ mdist_status_t mdistgo_collect_in_place(mdistgo_operation what, mdist_replica_t 
                                         size_t count, mdist_error_t **error);
 
 mdist_status_t mdistgo_run(mdist_strategy_t *strategy, uintptr_t run, mdist_value_t *const *arguments, size_t count,
-                           mdist_value_t **results, size_t result_count, mdist_error_t **error);
+                           mdist_value_t **results, size_t result_count, uint64_t timeout_ns, mdist_error_t **error);
+mdist_status_t mdistgo_run_begin(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t count,
+                                 size_t result_count, uint64_t timeout_ns, mdist_error_t **error);
+mdist_status_t mdistgo_run_named(mdist_strategy_t *strategy, const char *name, mdist_value_t *const *arguments,
+                                 size_t count, mdist_value_t **results, size_t result_count, uint64_t timeout_ns,
+                                 mdist_error_t **error);
+mdist_status_t mdistgo_update_named(mdist_strategy_t *strategy, mdist_variable_t *variable, const char *name,
+                                    mdist_value_t *const *arguments, size_t count, mdist_value_t **results,
+                                    size_t result_count, mdist_error_t **error);
 mdist_status_t mdistgo_merge_call(mdist_replica_t *replica, uintptr_t merge, const mdist_tensor_t *arguments,
                                   size_t count, mdist_tensor_t *results, size_t result_count, mdist_error_t **error);
 // Why, or NULL, is said on the thread that the number comes from: between two calls a goroutine may change threads.
@@ -60,7 +72,8 @@ mdist_status_t mdistgo_update(mdist_strategy_t *strategy, mdist_variable_t *vari
                               mdist_value_t *const *arguments, size_t count, mdist_value_t **results,
                               size_t result_count, mdist_error_t **error);
 mdist_status_t mdistgo_map(mdist_strategy_t *strategy, uint64_t count, uintptr_t map, mdist_value_t *const *arguments,
-                           size_t argument_count, mdist_value_t **results, size_t result_count, mdist_error_t **error);
+                           size_t argument_count, mdist_value_t **results, size_t result_count, uint64_t timeout_ns,
+                           mdist_error_t **error);
 mdist_status_t mdistgo_values_from_function(mdist_strategy_t *strategy, uintptr_t function, mdist_value_t **out,
                                             mdist_error_t **error);
 // The content itself if fetch is 0.
@@ -85,10 +98,11 @@ mdist_status_t mdistgo_variable_create(mdist_strategy_t *strategy, mdist_replica
                                        mdist_tensor_t initial, int32_t synchronization, int32_t aggregation,
                                        const mdist_variable_t *colocate_with, mdist_variable_t **out,
                                        mdist_error_t **error);
-mdist_status_t mdistgo_all_reduce_rows(mdist_replica_t *replica, mdist_reduce_op_t op, mdist_tensor_t indices,
-                                       mdist_tensor_t values, mdist_value_t **out, mdist_error_t **error);
-mdist_status_t mdistgo_replica_assign_rows(mdist_replica_t *replica, mdist_variable_t *variable, mdist_assign_t assign,
-                                           mdist_tensor_t indices, mdist_tensor_t values, mdist_error_t **error);
+mdist_status_t mdistgo_all_reduce_sparse(mdist_replica_t *replica, mdist_reduce_op_t op, mdist_tensor_t indices,
+                                         mdist_tensor_t values, mdist_value_t **out, mdist_error_t **error);
+mdist_status_t mdistgo_replica_assign_sparse(mdist_replica_t *replica, mdist_variable_t *variable,
+                                             mdist_assign_t assign, mdist_tensor_t indices, mdist_tensor_t values,
+                                             mdist_error_t **error);
 // No weights if their dtype is 0.
 mdist_status_t mdistgo_average_loss(mdist_replica_t *replica, mdist_tensor_t per_example, mdist_tensor_t weights,
                                     uint64_t *global_batch, double *loss, mdist_error_t **error);
@@ -153,7 +167,7 @@ mdist_status_t mdistgo_work_on_done(mdist_work_t *work, uintptr_t function, mdis
 mdist_status_t mdistgo_operator_register(const char *name, size_t element_bytes, uintptr_t combine,
                                          mdist_reduce_op_t *out, mdist_error_t **error);
 
-// mdist_call_description_t without its size and buffers, and its options. The parts may be Go's.
+// mdist_collective_description_t without its size and buffers, and its options. The parts may be Go's.
 typedef struct mdistgo_description {
     int32_t kind;
     int32_t op;
@@ -165,7 +179,7 @@ typedef struct mdistgo_description {
 
 mdist_status_t mdistgo_call_create(mdist_strategy_t *strategy, uint32_t local_replica, mdistgo_description what,
                                    const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t count,
-                                   mdist_call_t **out, mdist_error_t **error);
+                                   mdist_prepared_t **out, mdist_error_t **error);
 
 mdist_status_t mdistgo_run_steps(mdist_strategy_t *strategy, mdist_iterator_t *iterator, uint64_t iterations,
                                  uintptr_t function, const mdist_value_t *initial, mdist_loop_t **out,

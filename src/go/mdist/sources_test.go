@@ -31,9 +31,9 @@ func texts(t *testing.T, dataset *mdist.Dataset) (all_ []string) {
 
 func TestDatasetsAreChosenJoinedAndCut(t *testing.T) {
 	five := must(mdist.NewRange(0, 5, 1))
-	odd := must(five.Filter(func(inputs []mdist.Tensor) (bool, error) { return mdist.Slice[int64](inputs[0])[0]%2 == 1, nil }))
+	odd := must(five.Filter(func(inputs []mdist.Tensor) (bool, error) { return mdist.Copy[int64](inputs[0])[0]%2 == 1, nil }))
 	ragged := must(must(five.Batch(5, false)).Rebatch(false, 1, 4))
-	padding := mdist.Padding{Value: mdist.Scalar(int64(-1)), Shape: []int{mdist.Rows}}
+	padding := mdist.Padding{Value: mdist.Scalar(int64(-1)), Shape: []int{mdist.UnknownLength}}
 	for what, one := range map[string]struct {
 		dataset   *mdist.Dataset
 		component int
@@ -79,7 +79,7 @@ func TestAGeneratorBeginsAnewInEveryEpoch(t *testing.T) {
 				if next == 3 {
 					return wrong
 				}
-				mdist.Slice[int64](outputs[0])[0] = next
+				mdist.UnsafeSlice[int64](outputs[0])[0] = next
 				next++
 				return nil
 			}, nil

@@ -89,10 +89,17 @@ func (s *Strategy) WorkerCount() int {
 	return int(C.mdist_strategy_worker_count(s.handle))
 }
 
-// Worker returns this worker's rank, from 0; -1 if the strategy is closed.
-func (s *Strategy) Worker() int {
+// Rank returns this worker's rank, from 0; -1 if the strategy is closed.
+func (s *Strategy) Rank() int {
 	defer runtime.KeepAlive(s)
-	return orNone(C.mdist_strategy_worker(s.handle))
+	return orNone(C.mdist_strategy_rank(s.handle))
+}
+
+// FirstReplicaID returns the id of this worker's first local replica; -1 if the strategy is closed. In an elastic job it
+// changes with Regroup.
+func (s *Strategy) FirstReplicaID() int {
+	defer runtime.KeepAlive(s)
+	return orNone(C.mdist_strategy_first_replica_id(s.handle))
 }
 
 // IsChief says whether it is this worker that does what is done once for all: writes checkpoints, prints. It is false

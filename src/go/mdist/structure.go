@@ -70,12 +70,12 @@ func (v *Value) Leaves() (map[string]*Value, error) {
 	return leaves, nil
 }
 
-// NewRows makes a value of rows of larger tensors: tensor i of values holds rows, and tensor i of indices, int64, says
+// NewSparse makes a value of rows of larger tensors: tensor i of values holds rows, and tensor i of indices, int64, says
 // which rows of the larger one they are. For reductions, and for Variable.Assign, which leaves other rows alone.
-func NewRows(indices, values *Value) (*Value, error) {
+func NewSparse(indices, values *Value) (*Value, error) {
 	var handle *C.mdist_value_t
 	var story *C.mdist_error_t
-	err := check(C.mdist_value_rows(indices.handle, values.handle, &handle, &story), &story)
+	err := check(C.mdist_value_sparse(indices.handle, values.handle, &handle, &story), &story)
 	runtime.KeepAlive(indices)
 	runtime.KeepAlive(values)
 	return newValue(handle), err
@@ -96,23 +96,23 @@ func (v *Value) Indices(number int) (Tensor, error) {
 	return libraryTensor(&tensor, v), nil
 }
 
-// AllReduceRows joins the rows of all replicas, one after another; Mean divides them by the number of replicas. There
+// AllReduceSparse joins the rows of all replicas, one after another; Mean divides them by the number of replicas. There
 // may be different numbers of rows, and none. indices are int64.
-func (r *Replica) AllReduceRows(op ReduceOp, indices, values Tensor) (*Value, error) {
+func (r *Replica) AllReduceSparse(op ReduceOp, indices, values Tensor) (*Value, error) {
 	var handle *C.mdist_value_t
 	var story *C.mdist_error_t
-	err := check(C.mdistgo_all_reduce_rows(r.handle, C.mdist_reduce_op_t(op), indices.c(), values.c(), &handle, &story),
+	err := check(C.mdistgo_all_reduce_sparse(r.handle, C.mdist_reduce_op_t(op), indices.c(), values.c(), &handle, &story),
 		&story)
 	runtime.KeepAlive(indices.owner)
 	runtime.KeepAlive(values.owner)
 	return newValue(handle), err
 }
 
-// AssignRows writes row i of values into row indices[i] of a variable from inside a step: those of all replicas by its
+// AssignSparse writes row i of values into row indices[i] of a variable from inside a step: those of all replicas by its
 // aggregation, which wants every replica to call.
-func (r *Replica) AssignRows(v *Variable, assign Assign, indices, values Tensor) error {
+func (r *Replica) AssignSparse(v *Variable, assign Assign, indices, values Tensor) error {
 	var story *C.mdist_error_t
-	err := check(C.mdistgo_replica_assign_rows(r.handle, v.handle, C.mdist_assign_t(assign), indices.c(), values.c(),
+	err := check(C.mdistgo_replica_assign_sparse(r.handle, v.handle, C.mdist_assign_t(assign), indices.c(), values.c(),
 		&story), &story)
 	runtime.KeepAlive(v)
 	runtime.KeepAlive(indices.owner)

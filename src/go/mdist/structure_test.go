@@ -46,7 +46,7 @@ func TestStepsTakeAndGiveStructures(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				sum := mdist.Slice[float32](x)[0] + float32(replica.ID())
+				sum := mdist.UnsafeSlice[float32](x)[0] + float32(replica.ID())
 				if err := replica.SetResultAt(0, "sums.0", mdist.TensorOf([]float32{sum})); err != nil {
 					return err
 				}
@@ -85,7 +85,7 @@ func TestRowsAreJoinedAndScattered(t *testing.T) {
 		table := must(strategy.NewVariable("table", mdist.TensorOf([]float32{1, 1, 1, 1}), options))
 		_, err := run(func(replica *mdist.Replica) error {
 			indices, values := mdist.TensorOf([]int64{int64(replica.ID()), 3}), mdist.TensorOf([]float32{10, 20})
-			joined, err := replica.AllReduceRows(mdist.Mean, indices, values)
+			joined, err := replica.AllReduceSparse(mdist.Mean, indices, values)
 			if err != nil {
 				return err
 			}
@@ -93,25 +93,25 @@ func TestRowsAreJoinedAndScattered(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := differ("indices", mdist.Slice[int64](found), []int64{0, 3, 1, 3}); err != nil {
+			if err := differ("indices", mdist.Copy[int64](found), []int64{0, 3, 1, 3}); err != nil {
 				return err
 			}
 			if err := differ("rows", content[float32](joined, 0), []float32{5, 10, 5, 10}); err != nil {
 				return err
 			}
-			return replica.AssignRows(table, mdist.Add, indices, values)
+			return replica.AssignSparse(table, mdist.Add, indices, values)
 		})
 		succeeds(t, err)
 		equal(t, "table", content[float32](must(table.Read()), 0), []float32{11, 11, 1, 41})
-		rows := must(mdist.NewRows(plain[int64](2), plain[float32](7)))
+		rows := must(mdist.NewSparse(plain[int64](2), plain[float32](7)))
 		succeeds(t, table.Assign(mdist.Mul, rows))
-		equal(t, "table", mdist.Slice[float32](must(table.Tensor(1))), []float32{11, 11, 7, 41})
+		equal(t, "table", mdist.Copy[float32](must(table.Tensor(1))), []float32{11, 11, 7, 41})
 		equal(t, "indices of whole tensors", must(plain[int8](1).Indices(0)), mdist.Tensor{})
-		if _, err := mdist.NewRows(plain[int32](2), plain[float32](7)); !errors.Is(err, mdist.ErrInvalidArgument) {
+		if _, err := mdist.NewSparse(plain[int32](2), plain[float32](7)); !errors.Is(err, mdist.ErrInvalidArgument) {
 			t.Errorf("indices of int32: %v", err)
 		}
 		_, err = run(func(replica *mdist.Replica) error {
-			return replica.AssignRows(table, mdist.Add, mdist.TensorOf([]int64{4}), mdist.TensorOf([]float32{0}))
+			return replica.AssignSparse(table, mdist.Add, mdist.TensorOf([]int64{4}), mdist.TensorOf([]float32{0}))
 		})
 		if !errors.Is(err, mdist.ErrInvalidArgument) {
 			t.Errorf("a row that is not there: %v", err)

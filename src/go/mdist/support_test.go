@@ -66,7 +66,7 @@ func eachWay(t *testing.T, replicas int, test func(t *testing.T, strategy *mdist
 
 // content gives the elements of one of a value's tensors.
 func content[T mdist.Number](value *mdist.Value, index int) []T {
-	return mdist.Slice[T](must(value.Tensor(index)))
+	return mdist.Copy[T](must(value.Tensor(index)))
 }
 
 // differ is an error if found is not what was expected, for steps, which must not end their goroutine.

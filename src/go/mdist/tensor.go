@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// Rows stands in a shape given to Dataset.Map for as many as the first dimension of the input's first component.
-const Rows = C.MDIST_ROWS
+// UnknownLength stands in a shape given to Dataset.Map for as many as the first dimension of the input's first component.
+const UnknownLength = C.MDIST_UNKNOWN_LENGTH
 
 // Tensor describes a dense, row-major array. It lies in a slice, in memory of the library or on a GPU, or nowhere yet.
 type Tensor struct {
@@ -76,33 +76,43 @@ func (t Tensor) Device() string {
 // Address is where the elements begin, on the host or on a GPU. It does not keep what they belong to.
 func (t Tensor) Address() unsafe.Pointer { return t.data }
 
-// keeper is what memory belongs to that slices may see: once it keeps it, only Close or Free gives the memory back, and
-// not the garbage collector, which knows nothing of such slices.
-type keeper interface{ keep() }
-
-// Slice gives the elements of a tensor: of a value, which is only to be read, a copy; else the memory itself, to read and
-// write. The garbage collector does not free a variable, gradients or a Memory any more of which there has been a slice:
-// close them when they are done with. What a step or another function was given stays as long as the call.
+// Copy returns a copy of the elements of a tensor: of a value, a variable, an argument of a step. CopyTensor writes them.
 //
-// It panics if the elements are of another type, or not in memory of the host: Copy, or Replica.Copy in a step, brings
-// them there.
-func Slice[T Number](t Tensor) []T {
-	if t.Dtype != DtypeOf[T]() {
-		panic(fmt.Sprintf("mdist.Slice[%v]: the elements are %v", DtypeOf[T](), t.Dtype))
-	}
-	if t.gpu {
-		panic(fmt.Sprintf("mdist.Slice: the elements lie on %s, and a slice is memory of the host; mdist.Copy, in a step "+
-			"Replica.Copy, brings them there", t.Device()))
-	}
-	slice := unsafe.Slice((*T)(t.data), t.Elements())
-	switch owner := t.owner.(type) {
-	case *Value:
-		slice = append(make([]T, 0, len(slice)), slice...)
-		runtime.KeepAlive(owner)
-	case keeper:
+// It panics if the elements are of another type, or lie on a GPU: CopyTensor, in a step Replica.CopyTensor, brings them
+// to memory of the host.
+func Copy[T Number](t Tensor) []T {
+	slice := elements[T]("Copy", t)
+	copied := append(make([]T, 0, len(slice)), slice...)
+	runtime.KeepAlive(t.owner)
+	return copied
+}
+
+// UnsafeSlice gives the elements themselves, without a copy, to read and, except those of a value, to write. It panics
+// as Copy does.
+//
+// Go knows nothing of this memory: after Close or Free of what it belongs to, such a slice reads and writes whatever lies
+// there then. So the garbage collector frees nothing any more of which there has been such a slice: close it when you are
+// done. What a step or another function was given is there until it returns.
+func UnsafeSlice[T Number](t Tensor) []T {
+	slice := elements[T]("UnsafeSlice", t)
+	if owner, ok := t.owner.(keeper); ok {
 		owner.keep()
 	}
 	return slice
+}
+
+// keeper is what memory belongs to that slices may see. Once it keeps it, only Close or Free gives it back.
+type keeper interface{ keep() }
+
+func elements[T Number](function string, t Tensor) []T {
+	if t.Dtype != DtypeOf[T]() {
+		panic(fmt.Sprintf("mdist.%s[%v]: the elements are %v", function, DtypeOf[T](), t.Dtype))
+	}
+	if t.gpu {
+		panic(fmt.Sprintf("mdist.%s: the elements lie on %s, and a slice is memory of the host; mdist.CopyTensor, in a "+
+			"step Replica.CopyTensor, brings them there", function, t.Device()))
+	}
+	return unsafe.Slice((*T)(t.data), t.Elements())
 }
 
 // address returns where a slice begins; nil if it has no elements.

@@ -37,9 +37,9 @@ func (v *Variable) UpdateResults(results int, update UpdateResultsFunc, argument
 	return v.strategy.update(v.handle, results, update, arguments)
 }
 
-// UpdateNonSlot is UpdateResults for state that belongs to no variable, such as an optimizer's step counter: it calls a
+// UpdateDevices is UpdateResults for state that belongs to no variable, such as an optimizer's step counter: it calls a
 // function for each local device, with the zero Tensor for the variable.
-func (s *Strategy) UpdateNonSlot(results int, update UpdateResultsFunc, arguments ...*Value) ([]*Value, error) {
+func (s *Strategy) UpdateDevices(results int, update UpdateResultsFunc, arguments ...*Value) ([]*Value, error) {
 	return s.update(nil, results, update, arguments)
 }
 

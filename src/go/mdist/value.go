@@ -93,6 +93,8 @@ func (v *Value) Close() {
 	C.mdist_value_destroy(v.handle)
 }
 
+func (v *Value) keep() { runtime.SetFinalizer(v, nil) }
+
 func valueHandles(values []*Value) []*C.mdist_value_t {
 	handles := make([]*C.mdist_value_t, len(values))
 	for i, value := range values {

@@ -107,7 +107,7 @@ func (s *Strategy) VariableOf(tensor Tensor) (v *Variable, local int, err error)
 	var handle *C.mdist_variable_t
 	var number C.uint32_t
 	var story *C.mdist_error_t
-	err = check(C.mdist_variable_of(s.handle, tensor.data, &handle, &number, &story), &story)
+	err = check(C.mdist_variable_at_address(s.handle, tensor.data, &handle, &number, &story), &story)
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(tensor.owner)
 	if err != nil {

@@ -18,7 +18,7 @@ func TestAVariableFollowsTheMeanOfWhatReplicasWrite(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			value := mdist.Slice[float32](own)
+			value := mdist.UnsafeSlice[float32](own)
 			if err := replica.Assign(variable, mdist.Add, mdist.Scalar(float32(2+4*replica.ID()))); err != nil {
 				return err
 			}
@@ -28,7 +28,7 @@ func TestAVariableFollowsTheMeanOfWhatReplicasWrite(t *testing.T) {
 		equal(t, "name", variable.Name(), "estimate")
 		equal(t, "read", content[float32](must(variable.Read()), 0), []float32{4})
 		succeeds(t, variable.Assign(mdist.Set, must(mdist.NewValue(mdist.Scalar(float32(9))))))
-		equal(t, "copy 1", mdist.Slice[float32](must(variable.Tensor(1))), []float32{9})
+		equal(t, "copy 1", mdist.Copy[float32](must(variable.Tensor(1))), []float32{9})
 		variable.Close()
 		if _, err := variable.Read(); !errors.Is(err, mdist.ErrBadHandle) {
 			t.Errorf("reading a closed variable: %v", err)
@@ -47,7 +47,7 @@ func TestAVariableMadeInAStepIsOneForAll(t *testing.T) {
 		})
 		succeeds(t, err)
 		for local := 0; local < 2; local++ {
-			equal(t, "initial value", mdist.Slice[int32](must(made[1].Tensor(local))), []int32{5})
+			equal(t, "initial value", mdist.Copy[int32](must(made[1].Tensor(local))), []int32{5})
 		}
 		made[0].Close()
 		equal(t, "value after one Close", content[int32](must(made[1].Read()), 0), []int32{5})
@@ -62,7 +62,7 @@ func TestUpdatesSeeEachCopyAndFailWithTheirOwnError(t *testing.T) {
 	variable := must(strategy.NewVariable("counter", mdist.Describe[int64](2), options))
 	amounts := must(strategy.NewPerReplica(mdist.Scalar(int64(1)), mdist.Scalar(int64(10))))
 	succeeds(t, variable.Update(func(local int, copy mdist.Tensor, arguments []mdist.Tensor) error {
-		mdist.Slice[int64](copy)[local] += mdist.Slice[int64](arguments[0])[0]
+		mdist.UnsafeSlice[int64](copy)[local] += mdist.UnsafeSlice[int64](arguments[0])[0]
 		return nil
 	}, amounts))
 	equal(t, "sum of copies", content[int64](must(variable.Read()), 0), []int64{1, 10})
@@ -90,8 +90,8 @@ func TestTheArenaReducesAllVariablesAtOnce(t *testing.T) {
 		})
 		succeeds(t, err)
 		for local := 0; local < 2; local++ {
-			equal(t, "first", mdist.Slice[float32](must(first.Tensor(local))), []float32{2, 4, 6})
-			equal(t, "second", mdist.Slice[float32](must(second.Tensor(local))), []float32{8})
+			equal(t, "first", mdist.Copy[float32](must(first.Tensor(local))), []float32{2, 4, 6})
+			equal(t, "second", mdist.Copy[float32](must(second.Tensor(local))), []float32{8})
 		}
 	})
 }

@@ -20,8 +20,8 @@ func TestAStartedCollectiveIsTestedUntilItIsDone(t *testing.T) {
 				return err
 			}
 			defer memory.Free()
-			for i := range memory.Slice() {
-				memory.Slice()[i] = float32(i)
+			for i := range memory.UnsafeSlice() {
+				memory.UnsafeSlice()[i] = float32(i)
 			}
 			work, err := replica.StartAllReduce(mdist.Sum, memory.Buffer())
 			if err != nil {
@@ -33,7 +33,7 @@ func TestAStartedCollectiveIsTestedUntilItIsDone(t *testing.T) {
 					return err
 				}
 			}
-			return differ("sum", memory.Slice()[999], float32(2997))
+			return differ("sum", memory.UnsafeSlice()[999], float32(2997))
 		})
 		succeeds(t, err)
 	})
@@ -56,7 +56,7 @@ func startAll(strategy *mdist.Strategy, replica *mdist.Replica) error {
 	if err != nil {
 		return err
 	}
-	input, output := in.Slice(), out.Slice()
+	input, output := in.UnsafeSlice(), out.UnsafeSlice()
 	ins, outs := []mdist.Buffer{in.Buffer()}, []mdist.Buffer{out.Buffer()}
 	finish := func(work *mdist.Work, err error) error {
 		if err != nil {

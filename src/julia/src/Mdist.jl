@@ -19,13 +19,9 @@ module Mdist
 
 using Libdl
 
-export Checkpoint, Config, Dataset, Gradients, MdistError, Preemption, Replica, Strategy, Value, Variable, Work
-export abort, all_gather!, all_reduce!, all_to_all!, all_to_all_parts!, argument, average_loss, barrier, batch, distribute,
-    gather_to_root!, is_chief, local_index, local_replica_count, merge_call, prefetch, ready!, receive!, reduce_scatter!, reduce_to_root!,
-    replica_count, replica_id, restore!, save, scale_regularization, scatter!, send!, set_result!, shard, tensor, test, wait!,
-    worker, worker_count
-export all_gather_start!, all_reduce_start!, all_to_all_parts_start!, all_to_all_start!, barrier_start, broadcast_start!, gather_to_root_start!,
-    receive_start!, reduce_scatter_start!, reduce_to_root_start!, scatter_start!, send_start!
+# Everything else is Mdist.x: other packages have a `batch`, a `tensor` or a `test`, too.
+export Checkpoint, Config, Dataset, Gradients, MdistError, Replica, Strategy, Value, Variable
+export all_gather!, all_reduce!, all_to_all!, local_index, reduce_scatter!, replica_count, replica_id
 
 include("library.jl")
 include("error.jl")
@@ -65,7 +61,7 @@ include("preemption.jl")
 include("elastic.jl")
 
 function __init__()
-    # What is loaded already is found by its soname from then on, so that this decides which file libmdist.so.1 is.
+    # What is loaded already is found by its soname from then on, so that this decides which file libmdist.so.2 is.
     # (As the constant itself it would be frozen into the precompiled module.)
     path = get(ENV, "MDIST_LIBRARY", "")
     isempty(path) || Libdl.dlopen(path)

@@ -3,56 +3,51 @@
     Mdist.prepare(all_reduce!, strategy, local_replica, Mdist.SUM, arrays...)
 
 A collective that is described once and runs many times, in steps of that local replica (an index, from 0). The
-arguments behind are those of the collective, which may be any but `all_reduce_rows`. The call keeps its arrays, and reads
+arguments behind are those of the collective, which may be any but `all_reduce_sparse`. The call keeps its arrays, and reads
 and writes them each time; don't `resize!` them. `Mdist.call!(replica, call)` makes it, `Mdist.call_start!(replica, call)`
 starts it and gives a `Work`. With `group = group`, only the group's members make it; the call keeps what it needs of the
 group.
 """
 mutable struct Call <: Handle
-    handle::Ptr{mdist_call_t}
+    handle::Ptr{mdist_prepared_t}
     arrays::Any
     operator::Union{Operator,Nothing}
-    Call(handle::Ptr{mdist_call_t}, arrays, operator) = finalizer(destroy, new(handle, arrays, operator))::Call
+    Call(handle::Ptr{mdist_prepared_t}, arrays, operator) = finalizer(destroy, new(handle, arrays, operator))::Call
 end
 
-destroy(call::Call) = @ccall libmdist.mdist_call_destroy(call::Ptr{mdist_call_t})::Cvoid
-Base.unsafe_convert(::Type{Ptr{mdist_call_t}}, call::Call) = call.handle
+destroy(call::Call) = @ccall libmdist.mdist_prepared_destroy(call::Ptr{mdist_prepared_t})::Cvoid
+Base.unsafe_convert(::Type{Ptr{mdist_prepared_t}}, call::Call) = call.handle
 
 function prepared(
-    strategy::Strategy, local_replica::Integer, kind::CallKind, inputs, outputs; op = 0, root::Integer = 0,
+    strategy::Strategy, local_replica::Integer, kind::CollectiveKind, inputs, outputs; op = 0, root::Integer = 0,
     parts = (UInt64[], UInt64[]), timeout::Real = 0, group = nothing,
 )
     limits = options(timeout, handle_of(group))
-    out = Out{mdist_call_t}(C_NULL)
+    out = Out{mdist_prepared_t}(C_NULL)
     GC.@preserve inputs outputs parts group op begin
         from, to = describe(inputs), outputs === nothing ? mdist_buffer_t[] : describe(outputs)
         GC.@preserve from to begin
-            what = Ref(mdist_call_description_t(
-                sizeof(mdist_call_description_t), Int32(kind), Int32(op), root, address(from), address(to), length(from),
-                address(parts[1]), address(parts[2])))
+            what = described(kind, op, root, from, to, parts)
             check() do error
-                @ccall libmdist.mdist_call_create(
-                    strategy::Ptr{mdist_strategy_t}, local_replica::UInt32, what::Ref{mdist_call_description_t},
-                    out::Out{mdist_call_t}, limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
+                @ccall libmdist.mdist_prepared_create(
+                    strategy::Ptr{mdist_strategy_t}, local_replica::UInt32, what::Ref{mdist_collective_description_t},
+                    out::Out{mdist_prepared_t}, limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
             end
         end
     end
     return Call(out[], (inputs, outputs), op isa Operator ? op : nothing)
 end
 
-"Of a list that its caller keeps; C_NULL if it is empty."
-address(list::Vector{T}) where {T} = isempty(list) ? Ptr{T}(C_NULL) : pointer(list)
-
 prepare(::typeof(all_reduce!), strategy::Strategy, own::Integer, op::Operation, arrays...; limits...) =
-    prepared(strategy, own, CALL_ALL_REDUCE, arrays, arrays; op, limits...)
+    prepared(strategy, own, COLLECTIVE_ALL_REDUCE, arrays, arrays; op, limits...)
 prepare(::typeof(broadcast!), strategy::Strategy, own::Integer, root::Integer, arrays...; limits...) =
-    prepared(strategy, own, CALL_BROADCAST, arrays, nothing; root, limits...)
+    prepared(strategy, own, COLLECTIVE_BROADCAST, arrays, nothing; root, limits...)
 prepare(::typeof(all_gather!), strategy::Strategy, own::Integer, pairs::Pair...; limits...) =
-    prepared(strategy, own, CALL_ALL_GATHER, map(first, pairs), map(last, pairs); limits...)
+    prepared(strategy, own, COLLECTIVE_ALL_GATHER, map(first, pairs), map(last, pairs); limits...)
 prepare(::typeof(reduce_scatter!), strategy::Strategy, own::Integer, op::Operation, pairs::Pair...; limits...) =
-    prepared(strategy, own, CALL_REDUCE_SCATTER, map(first, pairs), map(last, pairs); op, limits...)
+    prepared(strategy, own, COLLECTIVE_REDUCE_SCATTER, map(first, pairs), map(last, pairs); op, limits...)
 prepare(::typeof(all_to_all!), strategy::Strategy, own::Integer, pairs::Pair...; limits...) =
-    prepared(strategy, own, CALL_ALL_TO_ALL, map(first, pairs), map(last, pairs); limits...)
+    prepared(strategy, own, COLLECTIVE_ALL_TO_ALL, map(first, pairs), map(last, pairs); limits...)
 function prepare(
     ::typeof(all_to_all_parts!), strategy::Strategy, own::Integer, parts::Pair, pairs::Pair...; group = nothing,
     limits...,
@@ -60,19 +55,19 @@ function prepare(
     takers = group === nothing ? replica_count(strategy) : length(group)
     lengths = Tuple(part_lengths(one, length(pairs), takers) for one in parts)
     return prepared(
-        strategy, own, CALL_ALL_TO_ALL_PARTS, map(first, pairs), map(last, pairs); parts = lengths, group, limits...)
+        strategy, own, COLLECTIVE_ALL_TO_ALL_PARTS, map(first, pairs), map(last, pairs); parts = lengths, group, limits...)
 end
 function prepare(
     ::typeof(reduce_to_root!), strategy::Strategy, own::Integer, op::Operation, root::Integer, arrays...; limits...,
 )
-    return prepared(strategy, own, CALL_REDUCE_TO_ROOT, arrays, arrays; op, root, limits...)
+    return prepared(strategy, own, COLLECTIVE_REDUCE_TO_ROOT, arrays, arrays; op, root, limits...)
 end
 prepare(::typeof(gather_to_root!), strategy::Strategy, own::Integer, root::Integer, pairs::Pair...; limits...) =
-    prepared(strategy, own, CALL_GATHER_TO_ROOT, map(first, pairs), map(last, pairs); root, limits...)
+    prepared(strategy, own, COLLECTIVE_GATHER_TO_ROOT, map(first, pairs), map(last, pairs); root, limits...)
 prepare(::typeof(scatter!), strategy::Strategy, own::Integer, root::Integer, pairs::Pair...; limits...) =
-    prepared(strategy, own, CALL_SCATTER, map(first, pairs), map(last, pairs); root, limits...)
+    prepared(strategy, own, COLLECTIVE_SCATTER, map(first, pairs), map(last, pairs); root, limits...)
 prepare(::typeof(barrier), strategy::Strategy, own::Integer; limits...) =
-    prepared(strategy, own, CALL_BARRIER, (), nothing; limits...)
+    prepared(strategy, own, COLLECTIVE_BARRIER, (), nothing; limits...)
 
 "    Mdist.call_start!(replica, call): `Mdist.call!`, started."
 function call_start!(replica::Replica, call::Call)
@@ -80,8 +75,8 @@ function call_start!(replica::Replica, call::Call)
         throw(ArgumentError("a call with an operator of the program's own cannot be started: use Mdist.call!"))
     out = Out{mdist_work_t}(C_NULL)
     check() do error
-        @ccall libmdist.mdist_call_start(
-            replica::Ptr{mdist_replica_t}, call::Ptr{mdist_call_t}, out::Out{mdist_work_t},
+        @ccall libmdist.mdist_prepared_start(
+            replica::Ptr{mdist_replica_t}, call::Ptr{mdist_prepared_t}, out::Out{mdist_work_t},
             error::Out{mdist_error_t})::Int32
     end
     work = Work(out[], call)
@@ -109,7 +104,7 @@ function call!(replica::Replica, call::Call)
 end
 
 # A function of its own, never inlined: see merge.jl.
-@noinline function call_run(replica::Ptr{mdist_replica_t}, call::Ptr{mdist_call_t}, error::Ptr{Ptr{mdist_error_t}})
-    return @gc_safe @ccall libmdist.mdist_call_run(
-        replica::Ptr{mdist_replica_t}, call::Ptr{mdist_call_t}, error::Ptr{Ptr{mdist_error_t}})::Int32
+@noinline function call_run(replica::Ptr{mdist_replica_t}, call::Ptr{mdist_prepared_t}, error::Ptr{Ptr{mdist_error_t}})
+    return @gc_safe @ccall libmdist.mdist_prepared_run(
+        replica::Ptr{mdist_replica_t}, call::Ptr{mdist_prepared_t}, error::Ptr{Ptr{mdist_error_t}})::Int32
 end

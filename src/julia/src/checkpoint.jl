@@ -73,6 +73,19 @@ function Base.getindex(checkpoint::Checkpoint, key::AbstractString)
     end
 end
 
+"The keys of all texts, in their order."
+function Base.keys(checkpoint::Checkpoint)
+    count = @ccall libmdist.mdist_checkpoint_text_count(checkpoint::Ptr{mdist_checkpoint_t})::Csize_t
+    return String[
+        read_text() do text, capacity, needed, error
+            @ccall libmdist.mdist_checkpoint_text_key(
+                checkpoint::Ptr{mdist_checkpoint_t}, index::Csize_t, text::Ptr{UInt8}, capacity::Csize_t,
+                needed::Ref{Csize_t}, error::Out{mdist_error_t})::Int32
+        end
+        for index in 0:(Int(count) - 1)
+    ]
+end
+
 "Saves under a number, of a step or epoch, say. It is on the disk when this returns."
 function save(checkpoint::Checkpoint, number::Integer; timeout::Real = 0)
     limits = options(timeout)

@@ -7,7 +7,7 @@ const Arrays = Tuple{Vararg{Operand}}
 
 describe(arrays::Arrays) = mdist_buffer_t[mdist_buffer_t(array) for array in arrays]
 
-"Calls a `_start` function with the descriptions of groups of arrays, and keeps the arrays with what it started."
+"Makes the call that starts something, with the descriptions of groups of arrays, and keeps the arrays with what it started."
 function start(call::F, replica::Replica, (timeout, group), groups::Arrays...) where {F}
     limits = options(timeout, handle_of(group))
     out = Out{mdist_work_t}(C_NULL)
@@ -20,63 +20,51 @@ function start(call::F, replica::Replica, (timeout, group), groups::Arrays...) w
     return work
 end
 
-"    all_reduce_start!(replica, op, arrays...): `all_reduce!`, started."
-function all_reduce_start!(replica::Replica, op::ReduceOp, arrays::Operand...; timeout::Real = 0, group = nothing)
-    return start(replica, (timeout, group), arrays) do buffers, out, limits, error
-        @ccall libmdist.mdist_all_reduce_start(
-            replica::Ptr{mdist_replica_t}, Int32(op)::Int32, buffers::Ptr{mdist_buffer_t},
-            buffers::Ptr{mdist_buffer_t}, length(buffers)::Csize_t, out::Out{mdist_work_t},
-            limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
+"Of a list that its caller keeps; C_NULL if it is empty."
+address(list::Vector{T}) where {T} = isempty(list) ? Ptr{T}(C_NULL) : pointer(list)
+
+"The struct of a collective. Its caller keeps the lists."
+described(kind::CollectiveKind, op, root::Integer, from, to, parts) = Ref(mdist_collective_description_t(
+    sizeof(mdist_collective_description_t), Int32(kind), Int32(op), root, address(from), address(to), length(from),
+    address(parts[1]), address(parts[2])))
+
+"Starts the collective of that kind. A broadcast and a barrier have no `outputs`."
+function start_collective(
+    replica::Replica, kind::CollectiveKind, inputs::Arrays, outputs::Union{Arrays,Nothing}; op = 0, root::Integer = 0,
+    parts = (UInt64[], UInt64[]), timeout::Real = 0, group = nothing,
+)
+    return start(replica, (timeout, group), inputs, outputs === nothing ? () : outputs) do from, to, out, limits, error
+        GC.@preserve from to parts begin
+            what = described(kind, op, root, from, to, parts)
+            @ccall libmdist.mdist_collective_start(
+                replica::Ptr{mdist_replica_t}, what::Ref{mdist_collective_description_t}, out::Out{mdist_work_t},
+                limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
+        end
     end
 end
+
+"    all_reduce_start!(replica, op, arrays...): `all_reduce!`, started."
+all_reduce_start!(replica::Replica, op::ReduceOp, arrays::Operand...; limits...) =
+    start_collective(replica, COLLECTIVE_ALL_REDUCE, arrays, arrays; op, limits...)
 
 "    broadcast_start!(replica, root, arrays...): `broadcast!`, started."
-function broadcast_start!(replica::Replica, root::Integer, arrays::Operand...; timeout::Real = 0, group = nothing)
-    return start(replica, (timeout, group), arrays) do buffers, out, limits, error
-        @ccall libmdist.mdist_broadcast_start(
-            replica::Ptr{mdist_replica_t}, root::UInt32, buffers::Ptr{mdist_buffer_t}, length(buffers)::Csize_t,
-            out::Out{mdist_work_t}, limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
-    end
-end
+broadcast_start!(replica::Replica, root::Integer, arrays::Operand...; limits...) =
+    start_collective(replica, COLLECTIVE_BROADCAST, arrays, nothing; root, limits...)
 
 "    all_gather_start!(replica, input => output, ...): `all_gather!`, started."
-function all_gather_start!(replica::Replica, pairs::Pair...; timeout::Real = 0, group = nothing)
-    return start(replica, (timeout, group), map(first, pairs), map(last, pairs)) do inputs, outputs, out, limits, error
-        @ccall libmdist.mdist_all_gather_start(
-            replica::Ptr{mdist_replica_t}, inputs::Ptr{mdist_buffer_t}, outputs::Ptr{mdist_buffer_t},
-            length(inputs)::Csize_t, out::Out{mdist_work_t}, limits::Ref{mdist_call_options_t},
-            error::Out{mdist_error_t})::Int32
-    end
-end
+all_gather_start!(replica::Replica, pairs::Pair...; limits...) =
+    start_collective(replica, COLLECTIVE_ALL_GATHER, map(first, pairs), map(last, pairs); limits...)
 
 "    reduce_scatter_start!(replica, op, input => output, ...): `reduce_scatter!`, started."
-function reduce_scatter_start!(replica::Replica, op::ReduceOp, pairs::Pair...; timeout::Real = 0, group = nothing)
-    return start(replica, (timeout, group), map(first, pairs), map(last, pairs)) do inputs, outputs, out, limits, error
-        @ccall libmdist.mdist_reduce_scatter_start(
-            replica::Ptr{mdist_replica_t}, Int32(op)::Int32, inputs::Ptr{mdist_buffer_t},
-            outputs::Ptr{mdist_buffer_t}, length(inputs)::Csize_t, out::Out{mdist_work_t},
-            limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
-    end
-end
+reduce_scatter_start!(replica::Replica, op::ReduceOp, pairs::Pair...; limits...) =
+    start_collective(replica, COLLECTIVE_REDUCE_SCATTER, map(first, pairs), map(last, pairs); op, limits...)
 
 "    all_to_all_start!(replica, input => output, ...): `all_to_all!`, started."
-function all_to_all_start!(replica::Replica, pairs::Pair...; timeout::Real = 0, group = nothing)
-    return start(replica, (timeout, group), map(first, pairs), map(last, pairs)) do inputs, outputs, out, limits, error
-        @ccall libmdist.mdist_all_to_all_start(
-            replica::Ptr{mdist_replica_t}, inputs::Ptr{mdist_buffer_t}, outputs::Ptr{mdist_buffer_t},
-            length(inputs)::Csize_t, out::Out{mdist_work_t}, limits::Ref{mdist_call_options_t},
-            error::Out{mdist_error_t})::Int32
-    end
-end
+all_to_all_start!(replica::Replica, pairs::Pair...; limits...) =
+    start_collective(replica, COLLECTIVE_ALL_TO_ALL, map(first, pairs), map(last, pairs); limits...)
 
 "    barrier_start(replica): `barrier`, started."
-function barrier_start(replica::Replica; timeout::Real = 0, group = nothing)
-    return start(replica, (timeout, group)) do out, limits, error
-        @ccall libmdist.mdist_barrier_start(
-            replica::Ptr{mdist_replica_t}, out::Out{mdist_work_t}, limits::Ref{mdist_call_options_t},
-            error::Out{mdist_error_t})::Int32
-    end
-end
+barrier_start(replica::Replica; limits...) = start_collective(replica, COLLECTIVE_BARRIER, (), nothing; limits...)
 
 """
     all_reduce!(replica, op, arrays...; timeout = 0, group = nothing)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """
     Config()
+    empty(Config)
 
-What kind of strategy, on which devices, with which limits, as string keys; empty. `config["devices"] = "cpu*4"`.
+What kind of strategy, on which devices, with which limits, as string keys: `config["devices"] = "cpu*4"`. Begins with the
+environment, which keys that are set later override. An empty one begins with nothing: a launcher's workers that use it
+train alone, or are refused.
 """
 mutable struct Config <: Handle
     handle::Ptr{mdist_config_t}
@@ -12,7 +15,9 @@ end
 destroy(config::Config) = @ccall libmdist.mdist_config_destroy(config::Ptr{mdist_config_t})::Cvoid
 Base.unsafe_convert(::Type{Ptr{mdist_config_t}}, config::Config) = config.handle
 
-function Config()
+Config() = load_environment!(empty(Config))
+
+function Base.empty(::Type{Config})
     out = Out{mdist_config_t}(C_NULL)
     check(error -> @ccall libmdist.mdist_config_create(out::Out{mdist_config_t}, error::Out{mdist_error_t})::Int32)
     return Config(out[])

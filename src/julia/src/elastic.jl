@@ -153,7 +153,7 @@ function regroup(strategy::Strategy; timeout::Real = 0)
     end
     found = change[]
     return (
-        generation = Int(found.generation), step = Int(found.step), worker = Int(found.worker),
+        generation = Int(found.generation), step = Int(found.step), rank = Int(found.rank),
         worker_count = Int(found.worker_count), first_replica_id = Int(found.first_replica_id),
         local_replica_count = Int(found.local_replica_count))
 end

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 An error of the library, in full: the fields are those of `mdist_error_t`, and `message` is a sentence with the bad
-value, the place and what would be right. `replica` is the id of the one at fault, and `worker` its rank, or -1.
+value, the place and what would be right. `replica` is the id of the one at fault, and `rank` that of its worker, or -1.
 """
 struct MdistError <: Exception
     status::Status
     reason::String
     operation::String
     replica::Int
-    worker::Int
+    rank::Int
     native::Int
     message::String
 end
@@ -21,11 +21,11 @@ function MdistError(status::Integer, error::Ptr{mdist_error_t})
     reason = unsafe_string(@ccall libmdist.mdist_error_reason(error::Ptr{mdist_error_t})::Cstring)
     operation = unsafe_string(@ccall libmdist.mdist_error_operation(error::Ptr{mdist_error_t})::Cstring)
     replica = or_none(@ccall libmdist.mdist_error_replica(error::Ptr{mdist_error_t})::UInt32)
-    worker = or_none(@ccall libmdist.mdist_error_worker(error::Ptr{mdist_error_t})::UInt32)
+    rank = or_none(@ccall libmdist.mdist_error_rank(error::Ptr{mdist_error_t})::UInt32)
     native = @ccall libmdist.mdist_error_native(error::Ptr{mdist_error_t})::Int64
     message = unsafe_string(@ccall libmdist.mdist_error_message(error::Ptr{mdist_error_t})::Cstring)
     @ccall libmdist.mdist_error_free(error::Ptr{mdist_error_t})::Cvoid
-    return MdistError(Status(status), reason, operation, replica, worker, native, message)
+    return MdistError(Status(status), reason, operation, replica, rank, native, message)
 end
 
 Base.showerror(io::IO, error::MdistError) = print(io, "MdistError: ", error.message, " (", error.status, ")")

@@ -7,7 +7,7 @@ Distributes a dataset of global batches over the replicas of the job. The last o
 it together.
 
 - `policy`, who reads what: `SHARD_FILE` shares out the files; `SHARD_DATA` keeps a part of every batch; `SHARD_OFF`
-  reads everything everywhere; `SHARD_BY_HINT` obeys `shard(source, Mdist.SHARD_HINT, 0)`. `SHARD_AUTO` is what the
+  reads everything everywhere; `SHARD_MARKED` obeys `shard(source, Mdist.ONE_PER_WORKER, 0)`. `SHARD_AUTO` is what the
   configuration says.
 - `uneven`, rows that cannot be shared out evenly: `UNEVEN_DEFAULT` (as TensorFlow), `UNEVEN_SPREAD` or `UNEVEN_DROP`.
 - `split = false`: replicas get whole elements in turn, instead of a part of each.
@@ -16,7 +16,7 @@ it together.
   not; the configuration's choice if it is `nothing`.
 - `weights`, one for each replica of the job: rows are shared out in proportion to them.
 
-`Mdist.explain` says what was decided, `Mdist.rows` how many rows each replica got.
+`Mdist.explain` says what was decided, `Mdist.row_counts` how many rows each replica got.
 """
 function distribute(
     strategy::Strategy, source::Dataset; policy::ShardPolicy = SHARD_AUTO, uneven::Uneven = UNEVEN_DEFAULT,
@@ -47,16 +47,16 @@ function explain(dataset::Dataset)
 end
 
 """
-    Mdist.rows(iterator)
+    Mdist.row_counts(iterator)
 
 How many rows each replica of the job, by id, got in the last element of a distributed dataset: the denominators of
 means if steps are not even.
 """
-function rows(iterator::Iterator)
+function row_counts(iterator::Iterator)
     iterator.strategy === nothing && throw(ArgumentError("only iterators of distributed datasets count rows"))
     numbers = zeros(UInt64, replica_count(iterator.strategy))
     check() do error
-        @ccall libmdist.mdist_iterator_rows(
+        @ccall libmdist.mdist_iterator_row_counts(
             iterator::Ptr{mdist_iterator_t}, numbers::Ptr{UInt64}, length(numbers)::Csize_t,
             error::Out{mdist_error_t})::Int32
     end

@@ -2,11 +2,11 @@
 # What the C headers declare, under the names it has there: structs and handles as they are, constants without `MDIST_`.
 # tests/ffi/julia_signatures_test.py holds this file, and every @ccall of the module, against the headers.
 
-const libmdist = "libmdist.so.1"
+const libmdist = "libmdist.so.2"
 
 # Handles. Nobody looks inside; types of their own keep them apart.
 mutable struct mdist_blob_t end
-mutable struct mdist_call_t end
+mutable struct mdist_prepared_t end
 mutable struct mdist_checkpoint_t end
 mutable struct mdist_config_t end
 mutable struct mdist_dataset_t end
@@ -51,7 +51,7 @@ struct mdist_call_options_t
     group::Ptr{mdist_group_t}
 end
 
-struct mdist_call_description_t
+struct mdist_collective_description_t
     struct_size::UInt32
     kind::Int32
     op::Int32
@@ -61,6 +61,16 @@ struct mdist_call_description_t
     buffer_count::Csize_t
     input_parts::Ptr{UInt64}
     output_parts::Ptr{UInt64}
+end
+
+struct mdist_run_io_t
+    struct_size::UInt32
+    flags::UInt32
+    arguments::Ptr{Ptr{mdist_value_t}}
+    argument_count::Csize_t
+    results::Ptr{Ptr{mdist_value_t}}
+    result_count::Csize_t
+    timeout_ns::UInt64
 end
 
 struct mdist_variable_options_t
@@ -110,7 +120,7 @@ struct mdist_change_t
     struct_size::UInt32
     generation::UInt32
     step::UInt64
-    worker::UInt32
+    rank::UInt32
     worker_count::UInt32
     first_replica_id::UInt32
     local_replica_count::UInt32
@@ -125,11 +135,11 @@ struct mdist_gradients_options_t
     clip_norm::Cdouble
 end
 
-const FOREVER = 0x7fffffffffffffff
-const LATEST = 0x7fffffffffffffff
+const FOREVER = 0x7fffffffffffff01
+const LATEST = 0x7fffffffffffff03
 const RESTORE_PARTIAL = 1
 const MAX_RANK = 8
-const SHARD_HINT = 0x7fffffffffffffff
+const ONE_PER_WORKER = 0x7fffffffffffff04
 const INPUT_NO_SPLIT = 1
 const INPUT_WHOLE_STEPS = 2
 
@@ -189,17 +199,17 @@ end
 end
 
 "The collectives that can be prepared."
-@enum CallKind::Int32 begin
-    CALL_ALL_REDUCE = 1
-    CALL_BROADCAST = 2
-    CALL_ALL_GATHER = 3
-    CALL_REDUCE_SCATTER = 4
-    CALL_ALL_TO_ALL = 5
-    CALL_ALL_TO_ALL_PARTS = 6
-    CALL_REDUCE_TO_ROOT = 7
-    CALL_GATHER_TO_ROOT = 8
-    CALL_SCATTER = 9
-    CALL_BARRIER = 10
+@enum CollectiveKind::Int32 begin
+    COLLECTIVE_ALL_REDUCE = 1
+    COLLECTIVE_BROADCAST = 2
+    COLLECTIVE_ALL_GATHER = 3
+    COLLECTIVE_REDUCE_SCATTER = 4
+    COLLECTIVE_ALL_TO_ALL = 5
+    COLLECTIVE_ALL_TO_ALL_PARTS = 6
+    COLLECTIVE_REDUCE_TO_ROOT = 7
+    COLLECTIVE_GATHER_TO_ROOT = 8
+    COLLECTIVE_SCATTER = 9
+    COLLECTIVE_BARRIER = 10
 end
 
 "Whether a value has one tensor, equal ones, one of its own for each local replica, or leaves that have."
@@ -243,7 +253,7 @@ end
     SHARD_AUTO = 0
     SHARD_FILE = 1
     SHARD_DATA = 2
-    SHARD_BY_HINT = 3
+    SHARD_MARKED = 3
 end
 
 "What happens to rows that cannot be shared out evenly."
@@ -289,5 +299,6 @@ has(feature::AbstractString) = (@ccall libmdist.mdist_has(feature::Cstring)::Int
 "The options of one call: how many seconds each wait for other replicas may take; 0 leaves it to the strategy."
 function options(timeout::Real, group::Ptr{mdist_group_t} = Ptr{mdist_group_t}(C_NULL))
     timeout >= 0 || throw(ArgumentError("a timeout is some seconds, or 0 for the strategy's own, not $timeout"))
-    return Ref(mdist_call_options_t(sizeof(mdist_call_options_t), 0, round(UInt64, timeout * 1.0e9), 0, 0, 0, group))
+    limit = timeout == 0 ? 0 : timeout * 1.0e9 < FOREVER ? max(1, round(UInt64, timeout * 1.0e9)) : FOREVER
+    return Ref(mdist_call_options_t(sizeof(mdist_call_options_t), 0, limit, 0, 0, 0, group))
 end

@@ -16,13 +16,9 @@ members(::Replica, group::Group) = length(group)
 function all_to_all_parts_start!(
     replica::Replica, parts::Pair, pairs::Pair...; timeout::Real = 0, group = nothing,
 )
-    given, taken = (part_lengths(one, length(pairs), members(replica, group)) for one in parts)
-    return start(replica, (timeout, group), map(first, pairs), map(last, pairs)) do inputs, outputs, out, limits, error
-        @ccall libmdist.mdist_all_to_all_parts_start(
-            replica::Ptr{mdist_replica_t}, inputs::Ptr{mdist_buffer_t}, given::Ptr{UInt64},
-            outputs::Ptr{mdist_buffer_t}, taken::Ptr{UInt64}, length(inputs)::Csize_t, out::Out{mdist_work_t},
-            limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
-    end
+    lengths = Tuple(part_lengths(one, length(pairs), members(replica, group)) for one in parts)
+    return start_collective(
+        replica, COLLECTIVE_ALL_TO_ALL_PARTS, map(first, pairs), map(last, pairs); parts = lengths, timeout, group)
 end
 
 """

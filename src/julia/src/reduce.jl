@@ -18,7 +18,7 @@ function reduce(strategy::Strategy, op::ReduceOp, value::Value; dims = (), timeo
     axes = Int32[-dim for dim in dims]
     limits = options(timeout)
     return made() do out, error
-        @ccall libmdist.mdist_strategy_reduce(
+        @ccall libmdist.mdist_strategy_reduce_axes(
             strategy::Ptr{mdist_strategy_t}, Int32(op)::Int32, value::Ptr{mdist_value_t}, axes::Ptr{Int32},
             length(axes)::Csize_t, out::Out{mdist_value_t}, limits::Ref{mdist_call_options_t},
             error::Out{mdist_error_t})::Int32

@@ -3,36 +3,16 @@
 # not looked at: an empty array does.
 
 "    reduce_to_root_start!(replica, op, root, arrays...): `reduce_to_root!`, started."
-function reduce_to_root_start!(
-    replica::Replica, op::ReduceOp, root::Integer, arrays::Operand...; timeout::Real = 0, group = nothing,
-)
-    return start(replica, (timeout, group), arrays) do buffers, out, limits, error
-        @ccall libmdist.mdist_reduce_to_root_start(
-            replica::Ptr{mdist_replica_t}, Int32(op)::Int32, root::UInt32, buffers::Ptr{mdist_buffer_t},
-            buffers::Ptr{mdist_buffer_t}, length(buffers)::Csize_t, out::Out{mdist_work_t},
-            limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
-    end
-end
+reduce_to_root_start!(replica::Replica, op::ReduceOp, root::Integer, arrays::Operand...; limits...) =
+    start_collective(replica, COLLECTIVE_REDUCE_TO_ROOT, arrays, arrays; op, root, limits...)
 
 "    gather_to_root_start!(replica, root, input => output, ...): `gather_to_root!`, started."
-function gather_to_root_start!(replica::Replica, root::Integer, pairs::Pair...; timeout::Real = 0, group = nothing)
-    return start(replica, (timeout, group), map(first, pairs), map(last, pairs)) do inputs, outputs, out, limits, error
-        @ccall libmdist.mdist_gather_to_root_start(
-            replica::Ptr{mdist_replica_t}, root::UInt32, inputs::Ptr{mdist_buffer_t}, outputs::Ptr{mdist_buffer_t},
-            length(inputs)::Csize_t, out::Out{mdist_work_t}, limits::Ref{mdist_call_options_t},
-            error::Out{mdist_error_t})::Int32
-    end
-end
+gather_to_root_start!(replica::Replica, root::Integer, pairs::Pair...; limits...) =
+    start_collective(replica, COLLECTIVE_GATHER_TO_ROOT, map(first, pairs), map(last, pairs); root, limits...)
 
 "    scatter_start!(replica, root, input => output, ...): `scatter!`, started."
-function scatter_start!(replica::Replica, root::Integer, pairs::Pair...; timeout::Real = 0, group = nothing)
-    return start(replica, (timeout, group), map(first, pairs), map(last, pairs)) do inputs, outputs, out, limits, error
-        @ccall libmdist.mdist_scatter_start(
-            replica::Ptr{mdist_replica_t}, root::UInt32, inputs::Ptr{mdist_buffer_t}, outputs::Ptr{mdist_buffer_t},
-            length(inputs)::Csize_t, out::Out{mdist_work_t}, limits::Ref{mdist_call_options_t},
-            error::Out{mdist_error_t})::Int32
-    end
-end
+scatter_start!(replica::Replica, root::Integer, pairs::Pair...; limits...) =
+    start_collective(replica, COLLECTIVE_SCATTER, map(first, pairs), map(last, pairs); root, limits...)
 
 """
     reduce_to_root!(replica, op, root, arrays...; timeout = 0, group = nothing)

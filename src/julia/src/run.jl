@@ -80,11 +80,14 @@ function leave_failed(replica::Replica, exception)
 end
 
 function begin_run(strategy::Strategy, arguments::Vector{Value}, results::Integer, timeout::Real)
-    limits = options(timeout)
-    check() do error
-        @ccall libmdist.mdist_run_begin(
-            strategy::Ptr{mdist_strategy_t}, arguments::Ptr{Ptr{mdist_value_t}}, length(arguments)::Csize_t,
-            results::Csize_t, limits::Ref{mdist_call_options_t}, error::Out{mdist_error_t})::Int32
+    handles = Ptr{mdist_value_t}[argument.handle for argument in arguments]
+    GC.@preserve arguments handles begin
+        io = Ref(mdist_run_io_t(
+            sizeof(mdist_run_io_t), 0, address(handles), length(handles), C_NULL, results, options(timeout)[].timeout_ns))
+        check() do error
+            @ccall libmdist.mdist_run_begin(
+                strategy::Ptr{mdist_strategy_t}, io::Ref{mdist_run_io_t}, error::Out{mdist_error_t})::Int32
+        end
     end
     return nothing
 end

@@ -3,8 +3,8 @@
     Strategy("devices" => "cpu*4", "communication.timeout" => "5s")
     Strategy(config::Config)
 
-One copy of the model per device, and a replica on each; see `run`. The first form looks at the environment, then at
-the pairs, and has no threads in the library, which `run` doesn't need. One call at a time, on any thread.
+One copy of the model per device, and a replica on each; see `run`. The first form begins with the environment,
+which the pairs override, and has no threads in the library, which `run` doesn't need. One call at a time, on any thread.
 """
 mutable struct Strategy <: Handle
     handle::Ptr{mdist_strategy_t}
@@ -25,7 +25,7 @@ function Strategy(config::Config)
 end
 
 function Strategy(settings::Pair...)
-    config = load_environment!(Config())
+    config = Config()
     config["executor"] = "caller"
     for (key, value) in settings
         config[key] = value
@@ -51,7 +51,11 @@ function worker_count(strategy::Strategy)
 end
 
 "This worker's rank, from 0."
-worker(strategy::Strategy) = Int(or_none(@ccall libmdist.mdist_strategy_worker(strategy::Ptr{mdist_strategy_t})::UInt32))
+rank(strategy::Strategy) = Int(or_none(@ccall libmdist.mdist_strategy_rank(strategy::Ptr{mdist_strategy_t})::UInt32))
+
+"The id of this worker's first local replica. In an elastic job it changes with `Mdist.regroup`."
+first_replica_id(strategy::Strategy) =
+    Int(or_none(@ccall libmdist.mdist_strategy_first_replica_id(strategy::Ptr{mdist_strategy_t})::UInt32))
 
 "Whether it is this worker that does what is done once for all: writes checkpoints, prints."
 function is_chief(strategy::Strategy)

@@ -63,16 +63,16 @@ function Base.getindex(value::Value, path::AbstractString)
 end
 
 """
-    Mdist.rows(indices, values)
+    Mdist.sparse(indices, values)
 
 Rows of larger tensors, in Julia's order the slices along the last dimension: array i of `values` holds some, and array
 i of `indices`, of Int64 and counted from 0, says which. For reductions, and for `assign!`, which leaves other rows
 alone.
 """
-function rows(indices::Value, values::Value)
+function sparse(indices::Value, values::Value)
     out = Out{mdist_value_t}(C_NULL)
     check() do error
-        @ccall libmdist.mdist_value_rows(
+        @ccall libmdist.mdist_value_sparse(
             indices::Ptr{mdist_value_t}, values::Ptr{mdist_value_t}, out::Out{mdist_value_t},
             error::Out{mdist_error_t})::Int32
     end

@@ -50,7 +50,7 @@ end
 function find_variable(::Type{V}, strategy::Strategy, name::AbstractString) where {V<:Variable}
     out = Out{mdist_variable_t}(C_NULL)
     check() do error
-        @ccall libmdist.mdist_variable_find(
+        @ccall libmdist.mdist_variable_named(
             strategy::Ptr{mdist_strategy_t}, name::Cstring, out::Out{mdist_variable_t},
             error::Out{mdist_error_t})::Int32
     end

@@ -5,7 +5,7 @@
     @test failed.status == Mdist.ERR_CONFIG
     @test failed.reason == "unknown_key"
     @test failed.operation == "mdist_config_set"
-    @test failed.replica == failed.worker == -1
+    @test failed.replica == failed.rank == -1
     text = sprint(showerror, failed)
     @test occursin("devices", text) && occursin("ERR_CONFIG", text)
 end
@@ -20,7 +20,7 @@ end
     @test failed isa MdistError
     @test failed.status == Mdist.ERR_MISMATCH
     @test occursin("float32", failed.message) && occursin("float64", failed.message)
-    @test isempty(run(replica -> barrier(replica), strategy))
+    @test isempty(run(replica -> Mdist.barrier(replica), strategy))
 end
 
 # Julia 1.7 has current_exceptions; before that catch_stack gave the same pairs without names.
@@ -33,7 +33,7 @@ exceptions_now() =
     stack = try
         run(strategy) do replica
             replica_id(replica) == guilty && throw(DomainError(guilty, "a step that fails"))
-            barrier(replica) # the others wait here, and are released
+            Mdist.barrier(replica) # the others wait here, and are released
         end
     catch
         exceptions_now()
@@ -43,18 +43,18 @@ exceptions_now() =
     @test sentence isa MdistError
     @test sentence.status == Mdist.ERR_CALLBACK
     @test sentence.replica == guilty
-    @test isempty(run(replica -> barrier(replica), strategy))
+    @test isempty(run(replica -> Mdist.barrier(replica), strategy))
 end
 
 @testset "an operation that nobody waits for fails the run" begin
     strategy = strategy_of(2)
     failed = thrown() do
-        run(replica -> replica_id(replica) == 0 && all_reduce_start!(replica, Mdist.SUM, zeros(4)), strategy)
+        run(replica -> replica_id(replica) == 0 && Mdist.all_reduce_start!(replica, Mdist.SUM, zeros(4)), strategy)
     end
     @test failed isa MdistError
     # Who leaves first decides what is seen: the work of the one, or that the other never came to it.
     @test failed.reason == "work_under_way" || failed.status == Mdist.ERR_MISMATCH
-    @test isempty(run(replica -> barrier(replica), strategy))
+    @test isempty(run(replica -> Mdist.barrier(replica), strategy))
 end
 
 @testset "who waits too long hears of it" begin
@@ -63,7 +63,7 @@ end
         run(strategy_of(2)) do replica
             replica_id(replica) == 1 && return wait(given_up)
             try
-                barrier(replica; timeout = 0.05)
+                Mdist.barrier(replica; timeout = 0.05)
             finally
                 notify(given_up)
             end
@@ -79,7 +79,7 @@ end
     close(value)
     close(value)
     @test thrown(() -> run(replica -> nothing, strategy, value)).status == Mdist.ERR_BAD_HANDLE
-    abort(strategy)
+    Mdist.abort(strategy)
     close(strategy)
     @test thrown(() -> run(replica -> nothing, strategy)).status == Mdist.ERR_BAD_HANDLE
 end

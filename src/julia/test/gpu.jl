@@ -29,7 +29,7 @@ end
     @test Mdist.device(Mdist.device_tensor(Value([1.0]))) == "cpu:0"
     same = Mdist.DeviceTensor(Float32, Mdist.address(there), 2; owner = variable)
     @test Mdist.device(same) == "gpu:1"
-    for look in (() -> tensor(variable, 1), () -> Value(same)[1])
+    for look in (() -> Mdist.tensor(variable, 1), () -> Value(same)[1])
         @test occursin(r"gpu:1.*copyto!", thrown(look))
     end
     @test occursin("memory of the host", thrown(() -> Mdist.alloc(Float32, 2; strategy = gpu_strategy(), local_replica = 1)))
@@ -61,7 +61,7 @@ end
         copyto!(replica, own, Float32[1, replica_id(replica)])
         all_reduce!(replica, Mdist.SUM, own)
         @test copyto!(replica, zeros(Float32, 2), own) == [2, 1]
-        set_result!(replica, 1, own)
+        Mdist.set_result!(replica, 1, own)
     end)
     @test allunique(streams) && !(C_NULL in streams)
     @test Mdist.device(Mdist.device_tensor(result, 2)) == "gpu:1"
@@ -75,7 +75,7 @@ end
     run(strategy, given) do replica
         x = Mdist.device_argument(replica, 1)
         @test Mdist.device(x) == "gpu:$(local_index(replica))"
-        total = only(merge_call(value -> Mdist.reduce(strategy, Mdist.SUM, value), replica, x; results = 1))
+        total = only(Mdist.merge_call(value -> Mdist.reduce(strategy, Mdist.SUM, value), replica, x; results = 1))
         @test total == [2, 4]
     end
 end

@@ -18,20 +18,20 @@ function compute_gradients(replica, gradients, parameters, round)
         end
         wrong[i + 1] = found - wanted
     end
-    b = tensor(gradients, replica, 2)
+    b = Mdist.tensor(gradients, replica, 2)
     b[] = 0
     for one in wrong
         b[] += one / POINTS
     end
-    ready!(replica, gradients, 2)
-    a = tensor(gradients, replica, 1)
+    Mdist.ready!(replica, gradients, 2)
+    a = Mdist.tensor(gradients, replica, 1)
     for j in 0:(WEIGHTS - 1)
         a[j + 1] = 0
         for i in 0:(POINTS - 1)
             a[j + 1] += wrong[i + 1] * point_input(id, round, i, j) / POINTS
         end
     end
-    ready!(replica, gradients, 1)
+    Mdist.ready!(replica, gradients, 1)
 end
 
 function train_with_gradients()
@@ -47,15 +47,15 @@ function train_with_gradients()
             for round in 0:(ROUNDS - 1)
                 round + 1 < ROUNDS && Mdist.accumulate!(replica, gradients)
                 compute_gradients(replica, gradients, own, round)
-                norm, finite = wait!(replica, gradients)
+                norm, finite = Mdist.wait!(replica, gradients)
                 finite || error("not finite")
                 norms[replica_id(replica) + 1] = norm
             end
-            a = tensor(gradients, replica, 1)
+            a = Mdist.tensor(gradients, replica, 1)
             for j in 1:WEIGHTS
                 own[j] -= 0.25 * a[j]
             end
-            own[WEIGHTS + 1] -= 0.25 * tensor(gradients, replica, 2)[]
+            own[WEIGHTS + 1] -= 0.25 * Mdist.tensor(gradients, replica, 2)[]
         end
         println(output, "norm ", bits(norms[1]))
     end
@@ -73,22 +73,22 @@ if Threads.nthreads() >= 2
         strategy = strategy_of(2)
         weights, bias = Variable(strategy, "weights", Float32[0, 0]), Variable(strategy, "bias", fill(0.0f0))
         half(gradients) = run(strategy) do replica
-            tensor(gradients, replica, 1)[2] = 1
-            ready!(replica, gradients, 1)
-            wait!(replica, gradients)
+            Mdist.tensor(gradients, replica, 1)[2] = 1
+            Mdist.ready!(replica, gradients, 1)
+            Mdist.wait!(replica, gradients)
         end
         missing_one = thrown(() -> half(Gradients(strategy, weights, bias)))
         @test missing_one isa MdistError && missing_one.reason == "gradients_missing"
         @test occursin("bias", missing_one.message)
         gradients = Gradients(strategy, weights, bias; zero_missing = true)
-        tensor(gradients, 1, 2)[] = 5
+        Mdist.tensor(gradients, 1, 2)[] = 5
         half(gradients)
-        @test tensor(gradients, 1, 1) == Float32[0, 2]
-        @test tensor(gradients, 1, 2)[] == 0
+        @test Mdist.tensor(gradients, 1, 1) == Float32[0, 2]
+        @test Mdist.tensor(gradients, 1, 2)[] == 0
         twice = thrown() do
             run(strategy) do replica
-                ready!(replica, gradients, 2)
-                ready!(replica, gradients, 2)
+                Mdist.ready!(replica, gradients, 2)
+                Mdist.ready!(replica, gradients, 2)
             end
         end
         @test twice isa MdistError && twice.reason == "ready_twice"
@@ -97,7 +97,7 @@ else
     @testset "waiting for gradients says how many threads it needs" begin
         strategy = strategy_of(2)
         gradients = Gradients(strategy, Float32[0])
-        failure = thrown(() -> run(replica -> wait!(replica, gradients), strategy))
+        failure = thrown(() -> run(replica -> Mdist.wait!(replica, gradients), strategy))
         @test failure isa ArgumentError && occursin("--threads 2", failure.msg)
     end
 end

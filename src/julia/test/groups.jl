@@ -11,14 +11,14 @@
         all_gather!(replica, [id] => both; group = group)
         both == (id % 2 == 0 ? [2, 0] : [1, 3]) || error("gathered $both")
         x = [1.5]
-        wait(all_reduce_start!(replica, Mdist.SUM, x; group = group))
+        wait(Mdist.all_reduce_start!(replica, Mdist.SUM, x; group = group))
         x == [3.0] || error("summed $x")
-        barrier(replica; group = group, timeout = 60)
-        barrier(replica)
+        Mdist.barrier(replica; group = group, timeout = 60)
+        Mdist.barrier(replica)
     end
     twice = thrown(() -> Mdist.Group(strategy, [1, 1]))
     @test twice isa MdistError && twice.status == Mdist.ERR_INVALID_ARGUMENT
-    outside = thrown(() -> run(replica -> barrier(replica; group = groups[1]), strategy))
+    outside = thrown(() -> run(replica -> Mdist.barrier(replica; group = groups[1]), strategy))
     @test outside isa MdistError && occursin("group {2, 0}", outside.message)
     close(groups[1])
     @test length(groups[1]) == 0
@@ -32,15 +32,15 @@ end
         given = [10id + other for other in 0:2 for _ in 1:(id + other)]
         expected = [10other + id for other in 0:2 for _ in 1:(id + other)]
         taken = zeros(Int64, length(expected))
-        all_to_all_parts!(replica, lengths => lengths, given => taken)
+        Mdist.all_to_all_parts!(replica, lengths => lengths, given => taken)
         taken == expected || error("took $taken")
-        few = thrown(() -> all_to_all_parts!(replica, [1] => lengths, given => taken))
+        few = thrown(() -> Mdist.all_to_all_parts!(replica, [1] => lengths, given => taken))
         few isa ArgumentError && occursin("1 lengths of parts; pass 3", few.msg) || error("threw $few")
     end
     failure = thrown() do
         run(strategy) do replica
             more = replica_id(replica) == 2 ? 1 : 0
-            all_to_all_parts!(replica, [1, 1, 1] => [1, 1, 1 + more], zeros(3) => zeros(3 + more))
+            Mdist.all_to_all_parts!(replica, [1, 1, 1] => [1, 1, 1 + more], zeros(3) => zeros(3 + more))
         end
     end
     @test failure isa MdistError && failure.status == Mdist.ERR_MISMATCH
@@ -58,12 +58,12 @@ end
             Mdist.prepare(all_gather!, strategy, own, [id] => gathered[i]),
             Mdist.prepare(reduce_scatter!, strategy, own, Mdist.MAX, Int32[id, 5] => scattered[i]),
             Mdist.prepare(all_to_all!, strategy, own, Int32[id, 5] => turned[i]),
-            Mdist.prepare(all_to_all_parts!, strategy, own, [1, 2] => fill(own + 1, 2), fill(id, 3) => parts[i]),
-            Mdist.prepare(reduce_to_root!, strategy, own, Mdist.PROD, 1, products[i]),
+            Mdist.prepare(Mdist.all_to_all_parts!, strategy, own, [1, 2] => fill(own + 1, 2), fill(id, 3) => parts[i]),
+            Mdist.prepare(Mdist.reduce_to_root!, strategy, own, Mdist.PROD, 1, products[i]),
             Mdist.prepare(Mdist.broadcast!, strategy, own, 1, copies[i]),
-            Mdist.prepare(gather_to_root!, strategy, own, 0, [id] => rooted[i]),
-            Mdist.prepare(scatter!, strategy, own, 1, Int32[6, 7] => handed[i]),
-            Mdist.prepare(barrier, strategy, own),
+            Mdist.prepare(Mdist.gather_to_root!, strategy, own, 0, [id] => rooted[i]),
+            Mdist.prepare(Mdist.scatter!, strategy, own, 1, Int32[6, 7] => handed[i]),
+            Mdist.prepare(Mdist.barrier, strategy, own),
         )
     end
     GC.gc() # the calls keep their arrays
@@ -78,7 +78,7 @@ end
     @test sums == [[30], [30]]
     other = thrown(() -> run(replica -> Mdist.call!(replica, calls[2 - local_index(replica)][1]), strategy))
     @test other isa MdistError && occursin("Create a call for each local replica", other.message)
-    missing_one = thrown(() -> Mdist.prepare(barrier, strategy, 2))
+    missing_one = thrown(() -> Mdist.prepare(Mdist.barrier, strategy, 2))
     @test missing_one isa MdistError && occursin("local_replica is 2; this strategy has 2", missing_one.message)
 end
 
@@ -92,12 +92,12 @@ end
             Mdist.prepare(all_reduce!, strategy, own, Mdist.SUM, sums[i]; group = pair),
             Mdist.prepare(all_gather!, strategy, own, [id] => gathered[i]; group = pair, timeout = 60),
             Mdist.prepare(
-                all_to_all_parts!, strategy, own, [1, 2] => [each, each], fill(id, 3) => parts[i]; group = pair),
+                Mdist.all_to_all_parts!, strategy, own, [1, 2] => [each, each], fill(id, 3) => parts[i]; group = pair),
         )
     end
-    outsider = thrown(() -> Mdist.prepare(barrier, strategy, 1; group = pair))
+    outsider = thrown(() -> Mdist.prepare(Mdist.barrier, strategy, 1; group = pair))
     @test outsider isa MdistError && occursin("replica 1 is not a member of", outsider.message)
-    few = thrown(() -> Mdist.prepare(all_to_all_parts!, strategy, 0, [1, 1, 1] => [1, 1, 1], zeros(3) => zeros(3); group = pair))
+    few = thrown(() -> Mdist.prepare(Mdist.all_to_all_parts!, strategy, 0, [1, 1, 1] => [1, 1, 1], zeros(3) => zeros(3); group = pair))
     @test few isa ArgumentError && occursin("pass 2", few.msg)
     close(pair) # the calls keep what they need of it
     GC.gc()
@@ -115,28 +115,28 @@ end
     run(strategy) do replica
         id = replica_id(replica)
         right, left = (id + 1) % 3, (id + 2) % 3
-        sending = send_start!(replica, right, 7, fill(id, 5000))
+        sending = Mdist.send_start!(replica, right, 7, fill(id, 5000))
         taken = zeros(Int64, 5000)
-        receive!(replica, left, 7, taken)
+        Mdist.receive!(replica, left, 7, taken)
         wait(sending)
         all(==(left), taken) || error("took $(taken[1])")
-        send!(replica, left, 1, [1.5])
-        send!(replica, left, 2, [2.5])
+        Mdist.send!(replica, left, 1, [1.5])
+        Mdist.send!(replica, left, 2, [2.5])
         first, later = [0.0], [0.0]
-        receiving = receive_start!(replica, right, 2, later)
-        receive!(replica, right, 1, first)
+        receiving = Mdist.receive_start!(replica, right, 2, later)
+        Mdist.receive!(replica, right, 1, first)
         wait(receiving)
         first == [1.5] && later == [2.5] || error("received $first and $later")
     end
     differ = thrown() do
         run(strategy) do replica
-            replica_id(replica) == 0 && send!(replica, 1, 5, [1.0, 2.0])
-            replica_id(replica) == 1 && receive!(replica, 0, 5, zeros(3))
+            replica_id(replica) == 0 && Mdist.send!(replica, 1, 5, [1.0, 2.0])
+            replica_id(replica) == 1 && Mdist.receive!(replica, 0, 5, zeros(3))
         end
     end
     @test differ isa MdistError && differ.status == Mdist.ERR_MISMATCH
     alone = thrown() do
-        run(replica -> replica_id(replica) == 1 && receive!(replica, 0, 5, [0.0]; timeout = 0.01), strategy)
+        run(replica -> replica_id(replica) == 1 && Mdist.receive!(replica, 0, 5, [0.0]; timeout = 0.01), strategy)
     end
     @test alone isa MdistError && occursin("tag 5", alone.message)
 end
@@ -158,10 +158,10 @@ end
     strategy = strategy_of(2)
     weights = Variable(strategy, "weights", Float32[1 2; 3 4])
     found = Mdist.find_variable(strategy, "weights")
-    tensor(found, 1)[2, 1] = 9
-    @test tensor(weights, 1) == Float32[1 2; 9 4] && found isa Variable{Float32,2}
+    Mdist.tensor(found, 1)[2, 1] = 9
+    @test Mdist.tensor(weights, 1) == Float32[1 2; 9 4] && found isa Variable{Float32,2}
     close(weights)
-    @test tensor(found, 0) == Float32[1 2; 3 4]
+    @test Mdist.tensor(found, 0) == Float32[1 2; 3 4]
     missing_one = thrown(() -> Mdist.find_variable(strategy, "bias"))
     @test missing_one isa MdistError && missing_one.status == Mdist.ERR_NOT_FOUND
 end
@@ -173,8 +173,8 @@ if Threads.nthreads() >= 2
         gradients = Mdist.lend(strategy, [own[1]], [own[2]])
         round(at) = run(strategy) do replica
             i = local_index(replica) + 1
-            at === nothing ? ready!(replica, gradients, 1) : ready!(replica, gradients, 1, at[i])
-            wait!(replica, gradients)
+            at === nothing ? Mdist.ready!(replica, gradients, 1) : Mdist.ready!(replica, gradients, 1, at[i])
+            Mdist.wait!(replica, gradients)
         end
         round(nothing)
         @test own == [[5, 7], [5, 7]]
@@ -183,10 +183,10 @@ if Threads.nthreads() >= 2
         foreach(i -> Mdist.lend!(gradients, i - 1, (moved[i],)), 1:2)
         GC.gc() # the gradients keep their arrays
         round(nothing)
-        @test moved == [[60, 60], [60, 60]] && tensor(gradients, 0, 1) == [60, 60]
+        @test moved == [[60, 60], [60, 60]] && Mdist.tensor(gradients, 0, 1) == [60, 60]
         few = thrown(() -> Mdist.lend(strategy, [own[1]]))
         @test few isa ArgumentError && occursin("lists of 1 arrays for 2 local replicas", few.msg)
-        unlike = thrown(() -> run(replica -> ready!(replica, gradients, 1, zeros(2)), strategy))
+        unlike = thrown(() -> run(replica -> Mdist.ready!(replica, gradients, 1, zeros(2)), strategy))
         @test unlike isa ArgumentError && occursin("not like the gradient", unlike.msg)
     end
 end

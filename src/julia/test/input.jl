@@ -7,24 +7,24 @@ texts(dataset) = [String(collect(element[1][1])) for element in dataset]
 
 @testset "options decide who gets which rows" begin
     strategy = strategy_of(2)
-    batches(count) = batch(Dataset(0:(count - 1)), 4)
+    batches(count) = Mdist.batch(Dataset(0:(count - 1)), 4)
     function parts(dataset)
         iterator = Mdist.Iterator(dataset)
         found = []
         while (element = Mdist.next!(iterator)) !== nothing
-            push!(found, (collect(element[1][1]), collect(element[1][2]), Mdist.rows(iterator)))
+            push!(found, (collect(element[1][1]), collect(element[1][2]), Mdist.row_counts(iterator)))
         end
         return found
     end
-    @test parts(distribute(strategy, batches(8); weights = [1.0, 3.0])) == [([0], [1, 2, 3], [1, 3]), ([4], [5, 6, 7], [1, 3])]
-    @test parts(distribute(strategy, batches(7); uneven = Mdist.UNEVEN_SPREAD))[2] == ([4, 5], [6], [2, 1])
-    @test parts(distribute(strategy, batches(7); uneven = Mdist.UNEVEN_DROP))[2] == ([4], [5], [1, 1])
-    @test parts(distribute(strategy, batches(12); split = false, whole_steps = true)) == [([0, 1, 2, 3], [4, 5, 6, 7], [4, 4])]
-    @test parts(distribute(strategy, batches(4); fetch_to_device = true, buffer_size = 2)) == [([0, 1], [2, 3], [2, 2])]
-    refused = thrown(() -> distribute(strategy, batches(8); weights = [1.0, 3.0], split = false))
+    @test parts(Mdist.distribute(strategy, batches(8); weights = [1.0, 3.0])) == [([0], [1, 2, 3], [1, 3]), ([4], [5, 6, 7], [1, 3])]
+    @test parts(Mdist.distribute(strategy, batches(7); uneven = Mdist.UNEVEN_SPREAD))[2] == ([4, 5], [6], [2, 1])
+    @test parts(Mdist.distribute(strategy, batches(7); uneven = Mdist.UNEVEN_DROP))[2] == ([4], [5], [1, 1])
+    @test parts(Mdist.distribute(strategy, batches(12); split = false, whole_steps = true)) == [([0, 1, 2, 3], [4, 5, 6, 7], [4, 4])]
+    @test parts(Mdist.distribute(strategy, batches(4); fetch_to_device = true, buffer_size = 2)) == [([0, 1], [2, 3], [2, 2])]
+    refused = thrown(() -> Mdist.distribute(strategy, batches(8); weights = [1.0, 3.0], split = false))
     @test refused isa MdistError && refused.status == Mdist.ERR_INVALID_ARGUMENT
-    @test occursin("data", lowercase(Mdist.explain(distribute(strategy, batches(8); policy = Mdist.SHARD_DATA))))
-    @test thrown(() -> Mdist.rows(Mdist.Iterator(batches(8)))) isa ArgumentError
+    @test occursin("data", lowercase(Mdist.explain(Mdist.distribute(strategy, batches(8); policy = Mdist.SHARD_DATA))))
+    @test thrown(() -> Mdist.row_counts(Mdist.Iterator(batches(8)))) isa ArgumentError
 end
 
 @testset "a position is saved and restored" begin
@@ -34,9 +34,9 @@ end
     text = position(iterator)
     next = Mdist.next!(iterator)[1][1][]
     again = Mdist.Iterator(dataset)
-    restore!(again, text)
+    Mdist.restore!(again, text)
     @test Mdist.next!(again)[1][1][] == next
-    @test thrown(() -> restore!(again, "nonsense")).reason == "corrupt"
+    @test thrown(() -> Mdist.restore!(again, "nonsense")).reason == "corrupt"
 
     strategy = strategy_of(1)
     mktempdir() do folder
@@ -45,8 +45,8 @@ end
         Mdist.add!(saved, one, "input")
         Mdist.add!(restored, other, "input")
         Mdist.next!(one)
-        save(saved, 1)
-        @test restore!(restored) == 1
+        Mdist.save(saved, 1)
+        @test Mdist.restore!(restored) == 1
         @test Mdist.next!(other)[1][1][] == 1
         Mdist.clear(saved)
         @test Mdist.latest_checkpoint(folder) === nothing
@@ -61,8 +61,8 @@ end
     @test numbers(Mdist.concatenate(five, Dataset(7:8))) == [0, 1, 2, 3, 4, 7, 8]
     @test numbers(Mdist.cache(five)) == 0:4
     @test [Int(element[2][1][]) for element in zip(five, Dataset(10:12))] == 10:12
-    @test numbers(Mdist.unbatch(batch(five, 2))) == 0:4
-    @test contents(Mdist.rebatch(batch(five, 4), 1, 2)) == [[0], [1, 2], [3], [4]]
+    @test numbers(Mdist.unbatch(Mdist.batch(five, 2))) == 0:4
+    @test contents(Mdist.rebatch(Mdist.batch(five, 4), 1, 2)) == [[0], [1, 2], [3], [4]]
     mismatch = thrown(() -> Mdist.concatenate(five, Dataset(Float32[1, 2])))
     @test mismatch isa MdistError && mismatch.status == Mdist.ERR_MISMATCH
 end

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 @testset "an array keeps what its memory belongs to" begin
-    copy_of_variable() = tensor(Variable(strategy_of(2), "only the array stays", Float32.(1:1000)), 1)
+    copy_of_variable() = Mdist.tensor(Variable(strategy_of(2), "only the array stays", Float32.(1:1000)), 1)
     tensor_of_value() = Value(Float32.(1:1000))[1]
     allocated() = Mdist.alloc(Float32, 1000) .= 1:1000
     for make in (copy_of_variable, tensor_of_value, allocated)
@@ -18,15 +18,15 @@ end
         run(strategy, Value([1.0])) do replica
             for i in 1:5
                 gradient = fill(Float32(replica_id(replica)), 1000)
-                work = all_reduce_start!(replica, Mdist.SUM, gradient)
+                work = Mdist.all_reduce_start!(replica, Mdist.SUM, gradient)
                 replica_id(replica) == i % 4 && GC.gc(false)
                 wait(work)
-                tensor(weights, replica) .+= gradient
+                Mdist.tensor(weights, replica) .+= gradient
             end
         end
     end
     GC.gc()
-    @test all(==(600.0f0), tensor(weights, 3))
+    @test all(==(600.0f0), Mdist.tensor(weights, 3))
 end
 
 "Kilobytes of memory in use."
@@ -39,9 +39,9 @@ end
 function cycle(closed::Bool)
     strategy = strategy_of(2)
     variable = Variable(strategy, "v", zeros(Float32, 256))
-    dataset = distribute(strategy, prefetch(batch(Dataset(zeros(UInt8, 16, 8)), 4), 1))
+    dataset = Mdist.distribute(strategy, Mdist.prefetch(Mdist.batch(Dataset(zeros(UInt8, 16, 8)), 4), 1))
     element, _ = iterate(dataset)
-    run(replica -> barrier(replica), strategy, element...)
+    run(replica -> Mdist.barrier(replica), strategy, element...)
     closed && foreach(close, (variable, dataset, strategy, element...))
     return nothing
 end

@@ -2,7 +2,8 @@
 # An operator in a job of several workers. Prints what came of it.
 using Mdist
 
-strategy = Strategy("devices" => "cpu*2")
+strategy = Strategy("devices" => "cpu*2") # begins with the environment, and so joins the job
+@assert Mdist.worker_count(strategy) == 2 && Mdist.rank(strategy) == parse(Int, ENV["MDIST_RANK"])
 add = Mdist.Operator(+, "add", Float64)
 xs = [ones(100_000) for _ in 1:2]
 try

@@ -16,6 +16,7 @@ function thrown(f)
 end
 
 @testset "Mdist" begin
+    include("names.jl")
     include("steps.jl")
     include("threads.jl")
     include("values.jl")

@@ -23,7 +23,7 @@
         received = zeros(UInt8, count)
         all_to_all!(replica, UInt8[10id, 10id + 1, 10id + 2] => received)
         received == UInt8[id, 10 + id, 20 + id] || error("all_to_all! gave $received")
-        barrier(replica)
+        Mdist.barrier(replica)
     end
     @test true
 end
@@ -32,11 +32,11 @@ end
     strategy = strategy_of(2)
     x = [Float32[1, 2], Float32[3, 4]]
     run(strategy) do replica
-        work = all_reduce_start!(replica, Mdist.SUM, x[local_index(replica) + 1])
-        while !test(work)
+        work = Mdist.all_reduce_start!(replica, Mdist.SUM, x[local_index(replica) + 1])
+        while !Mdist.test(work)
             yield()
         end
-        test(work) || error("done, and then it is not")
+        Mdist.test(work) || error("done, and then it is not")
     end
     @test x[1] == x[2] == Float32[4, 6]
 end
@@ -46,9 +46,9 @@ end
     each = Value(strategy, [Float32[1 2; 3 4], Float32[5 6; 7 8]])
     plain = Value(Int32[7])
     results = run(strategy, each, plain; results = 1) do replica
-        mine, all = argument(replica, 1), argument(replica, 2)
+        mine, all = Mdist.argument(replica, 1), Mdist.argument(replica, 2)
         size(mine) == (2, 2) && all[1] == 7 || error("got $mine and $all")
-        set_result!(replica, 1, [sum(mine), mine[1, 2]])
+        Mdist.set_result!(replica, 1, [sum(mine), mine[1, 2]])
     end
     @test [Array(sums) for sums in only(results)] == [Float32[10, 2], Float32[26, 6]]
     @test run(replica -> nothing, strategy; results = 1) == [nothing]
@@ -57,17 +57,17 @@ end
 @testset "a variable's copies are memory that stays" begin
     strategy = strategy_of(2)
     weights = Variable(strategy, "weights", Float32[1 2 3; 4 5 6])
-    @test size(tensor(weights, 0)) == (2, 3)
+    @test size(Mdist.tensor(weights, 0)) == (2, 3)
     run(strategy) do replica
-        mine = tensor(weights, replica)
+        mine = Mdist.tensor(weights, replica)
         gradient = fill(Float32(local_index(replica)), size(mine))
         all_reduce!(replica, Mdist.MEAN, gradient)
         mine .-= gradient
     end
-    @test tensor(weights, 0) == tensor(weights, 1) == Float32[0.5 1.5 2.5; 3.5 4.5 5.5]
-    @test Array(read(weights)[1]) == tensor(weights, 0)
+    @test Mdist.tensor(weights, 0) == Mdist.tensor(weights, 1) == Float32[0.5 1.5 2.5; 3.5 4.5 5.5]
+    @test Array(read(weights)[1]) == Mdist.tensor(weights, 0)
     Mdist.assign!(weights, Value(zeros(Float32, 2, 3)))
-    @test all(iszero, tensor(weights, 1))
+    @test all(iszero, Mdist.tensor(weights, 1))
     @test Mdist.name(weights) == "weights"
 end
 
@@ -76,7 +76,7 @@ if Threads.nthreads() >= 2
         strategy = strategy_of(2)
         calls = Threads.Atomic{Int}(0)
         run(strategy) do replica
-            results = merge_call(replica, Float32[replica_id(replica) + 1]; results = 1) do value
+            results = Mdist.merge_call(replica, Float32[replica_id(replica) + 1]; results = 1) do value
                 Threads.atomic_add!(calls, 1)
                 GC.gc() # the other replica waits in the library meanwhile
                 Mdist.reduce_to(strategy, Mdist.SUM, value)
@@ -85,16 +85,16 @@ if Threads.nthreads() >= 2
         end
         @test calls[] == 1
         failed = thrown() do
-            run(replica -> merge_call(() -> throw(KeyError(:merge)), replica), strategy)
+            run(replica -> Mdist.merge_call(() -> throw(KeyError(:merge)), replica), strategy)
         end
         @test failed isa KeyError
-        @test isempty(run(replica -> barrier(replica), strategy))
+        @test isempty(run(replica -> Mdist.barrier(replica), strategy))
     end
 end
 
 @testset "a merge with too few threads says so" begin
     replicas = Threads.nthreads() + 1
-    failed = thrown(() -> run(replica -> merge_call(() -> nothing, replica), strategy_of(replicas)))
+    failed = thrown(() -> run(replica -> Mdist.merge_call(() -> nothing, replica), strategy_of(replicas)))
     @test failed isa ArgumentError
     @test occursin("--threads $replicas", failed.msg)
 end

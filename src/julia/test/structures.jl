@@ -8,8 +8,8 @@
     @test Mdist.paths(value["grads"]) == ["0", "1"]
     @test thrown(() -> value["grad"]).status == Mdist.ERR_NOT_FOUND
     results = run(strategy, value; results = 1) do replica
-        x = argument(replica, 1, "grads.0")
-        set_result!(replica, 1, Dict("sums" => (Float32[sum(x) + replica_id(replica)],), "count" => Int32[2]))
+        x = Mdist.argument(replica, 1, "grads.0")
+        Mdist.set_result!(replica, 1, Dict("sums" => (Float32[sum(x) + replica_id(replica)],), "count" => Int32[2]))
     end
     @test Mdist.paths(only(results)) == ["count", "sums.0"]
     total = Mdist.reduce(strategy, Mdist.SUM, only(results))
@@ -21,13 +21,13 @@ end
 
 @testset "rows are joined and assigned" begin
     strategy = strategy_of(2)
-    rows = Mdist.rows(Value(strategy, [Int64[2], Int64[0, 1]]), Value(strategy, [Float32[5], Float32[6, 7]]))
+    rows = Mdist.sparse(Value(strategy, [Int64[2], Int64[0, 1]]), Value(strategy, [Float32[5], Float32[6, 7]]))
     @test Array(Mdist.indices(rows, 2)) == [0, 1]
     @test Mdist.indices(Value(1.0f0)) === nothing
     total = Mdist.reduce(strategy, Mdist.SUM, rows)
     table = Variable(strategy, "table", zeros(Float32, 4))
     Mdist.assign!(table, total, Mdist.ASSIGN_ADD)
-    @test tensor(table, 1) == Float32[6, 7, 5, 0]
+    @test Mdist.tensor(table, 1) == Float32[6, 7, 5, 0]
 end
 
 @testset "only the root gets, and only the root gives" begin
@@ -35,15 +35,15 @@ end
     run(strategy) do replica
         id = replica_id(replica)
         x, everything, part = Int32[id + 1], zeros(Int32, id == 1 ? 3 : 0), zeros(Int32, 1)
-        reduce_to_root!(replica, Mdist.SUM, 2, x)
+        Mdist.reduce_to_root!(replica, Mdist.SUM, 2, x)
         x == Int32[(1, 2, 6)[id + 1]] || error("reduce_to_root! gave $x")
-        gather_to_root!(replica, 1, Int32[10id] => everything)
+        Mdist.gather_to_root!(replica, 1, Int32[10id] => everything)
         id != 1 || everything == [0, 10, 20] || error("gather_to_root! gave $everything")
-        scatter!(replica, 1, everything => part)
+        Mdist.scatter!(replica, 1, everything => part)
         part == [10id] || error("scatter! gave $part")
         own = (Float32[1, 2, 3], Float32[4], Float32[])[id + 1]
-        loss, examples = average_loss(replica, own)
-        sums = [loss, scale_regularization(replica, [3.0, 6.0])]
+        loss, examples = Mdist.average_loss(replica, own)
+        sums = [loss, Mdist.scale_regularization(replica, [3.0, 6.0])]
         all_reduce!(replica, Mdist.SUM, sums)
         examples == 4 && sums == [2.5, 9.0] || error("losses are $sums of $examples examples")
     end
@@ -58,17 +58,18 @@ end
         Mdist.add!(checkpoint, Variable(saving, "weights", Float32[1 2; 3 4]), "model/w")
         GC.gc() # the checkpoint keeps it
         checkpoint["epoch"] = 7
-        save(checkpoint, 3)
+        @test keys(checkpoint) == ["epoch"]
+        Mdist.save(checkpoint, 3)
         @test Mdist.latest_checkpoint(folder) == 3
         for replicas in 1:3
             strategy = strategy_of(replicas)
             weights = Variable(strategy, "w", zeros(Float32, 2, 2))
             restored = Checkpoint(strategy, folder)
-            @test thrown(() -> restore!(restored)).reason == "different_variables"
+            @test thrown(() -> Mdist.restore!(restored)).reason == "different_variables"
             Mdist.add!(restored, weights, "model/w")
-            @test restore!(restored, 4) === nothing
-            @test restore!(restored) == 3
-            @test tensor(weights, replicas - 1) == Float32[1 2; 3 4]
+            @test Mdist.restore!(restored, 4) === nothing
+            @test Mdist.restore!(restored) == 3
+            @test Mdist.tensor(weights, replicas - 1) == Float32[1 2; 3 4]
             @test restored["epoch"] == "7"
         end
     end
@@ -76,11 +77,11 @@ end
 
 @testset "an announcement ends the program at the next check" begin
     strategy = strategy_of(2)
-    preemption = Preemption(strategy)
+    preemption = Mdist.Preemption(strategy)
     @test Mdist.verdict(preemption) == (Mdist.PREEMPTION_GO_ON, -1)
     Mdist.announce(preemption)
     @test Mdist.verdict(preemption) == (Mdist.PREEMPTION_END, 0)
     Mdist.check_health(strategy)
-    abort(strategy)
+    Mdist.abort(strategy)
     @test thrown(() -> Mdist.check_health(strategy)).status == Mdist.ERR_ABORTED
 end

@@ -7,21 +7,21 @@ if Threads.nthreads() >= 2
     @testset "calls that block follow calls that do not" begin
         strategy = two_replicas()
         gradients = Gradients(strategy, Float32[0])
-        calls = [Mdist.prepare(barrier, strategy, own) for own in 0:1]
+        calls = [Mdist.prepare(Mdist.barrier, strategy, own) for own in 0:1]
         threads = [Set{Int}() for _ in 1:2]
         for _ in 1:200
             run(strategy) do replica
-                average_loss(replica, Float32[1, 2])
+                Mdist.average_loss(replica, Float32[1, 2])
                 push!(threads[local_index(replica) + 1], Threads.threadid())
-                tensor(gradients, replica, 1) .= 1
-                ready!(replica, gradients, 1)
-                wait!(replica, gradients)
-                barrier(replica)
-                results = merge_call(replica, Float32[1]; results = 1) do values
+                Mdist.tensor(gradients, replica, 1) .= 1
+                Mdist.ready!(replica, gradients, 1)
+                Mdist.wait!(replica, gradients)
+                Mdist.barrier(replica)
+                results = Mdist.merge_call(replica, Float32[1]; results = 1) do values
                     Mdist.reduce_to(strategy, Mdist.SUM, values)
                 end
                 only(results) == Float32[2] || error("the merge gave $results")
-                barrier(replica)
+                Mdist.barrier(replica)
                 Mdist.call!(replica, calls[local_index(replica) + 1])
             end
         end
@@ -32,7 +32,7 @@ if Threads.nthreads() >= 2
         for _ in 1:10
             run(two_replicas()) do replica
                 local_index(replica) == 1 && (success(`true`) || error("no success")) # its end is an event
-                merge_call(() -> nothing, replica)
+                Mdist.merge_call(() -> nothing, replica)
             end
         end
         @test true
@@ -44,10 +44,10 @@ if Threads.nthreads() >= 2
         first_run = @async run(outer) do replica
             local_index(replica) == 0 && notify(entered)
             wait(finished)
-            merge_call(() -> nothing, replica)
+            Mdist.merge_call(() -> nothing, replica)
         end
         wait(entered)
-        failed = thrown(() -> run(replica -> (barrier(replica); merge_call(() -> nothing, replica)), inner))
+        failed = thrown(() -> run(replica -> (Mdist.barrier(replica); Mdist.merge_call(() -> nothing, replica)), inner))
         notify(finished)
         wait(first_run)
         if Threads.nthreads() >= 4
@@ -61,7 +61,7 @@ if Threads.nthreads() >= 2
         outer, inner = two_replicas(), two_replicas()
         sums = zeros(2)
         run(outer) do replica
-            merge_call(replica) do
+            Mdist.merge_call(replica) do
                 run(inner) do other
                     x = [1.0]
                     all_reduce!(other, Mdist.SUM, x)
@@ -78,8 +78,8 @@ end
     outer, inner = strategy_of(1), strategy_of(1)
     merged = false
     run(outer) do replica
-        merge_call(replica) do
-            run(other -> merge_call(() -> (merged = true; nothing), other), inner)
+        Mdist.merge_call(replica) do
+            run(other -> Mdist.merge_call(() -> (merged = true; nothing), other), inner)
             nothing
         end
     end

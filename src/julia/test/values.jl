@@ -38,7 +38,7 @@ end
 @testset "a dataset gives its elements, cut over replicas" begin
     strategy = strategy_of(2)
     pixels, answers = reshape(UInt8.(0:19), 2, 10), collect(Int32, 1:10)
-    dataset = distribute(strategy, prefetch(batch(Dataset(pixels, answers), 4), 2))
+    dataset = Mdist.distribute(strategy, Mdist.prefetch(Mdist.batch(Dataset(pixels, answers), 4), 2))
     sizes, seen = [], Int32[]
     for (images, labels) in dataset
         push!(sizes, [size(part) for part in images])
@@ -50,7 +50,7 @@ end
     shuffled = Mdist.shuffle(Dataset(answers), 10; seed = 1234, reshuffle_each_iteration = false)
     @test order(shuffled) == order(shuffled) != answers
     @test sort(order(shuffled)) == answers
-    @test order(repeat(shard(Dataset(answers), 5, 1), 2)) == [2, 7, 2, 7]
+    @test order(repeat(Mdist.shard(Dataset(answers), 5, 1), 2)) == [2, 7, 2, 7]
 end
 
 @testset "memory of the library is zeros, aligned" begin
@@ -68,10 +68,16 @@ end
     config = Config()
     config["communication.timeout"] = "90s"
     @test config["communication.timeout"] == "90s"
+    withenv("MDIST_DEVICES" => "cpu*3") do
+        @test Config()["devices"] == "cpu*3"
+        @test replica_count(Strategy("communication.timeout" => "90s")) == 3
+        @test replica_count(Strategy("devices" => "cpu*2")) == 2
+        @test empty(Config)["devices"] == "auto"
+    end
     strategy = strategy_of(2)
     @test Mdist.device(strategy, 1) == "cpu:1"
-    @test (worker_count(strategy), worker(strategy), is_chief(strategy)) == (1, 0, true)
-    @test replica_count(strategy) == local_replica_count(strategy) == 2
+    @test (Mdist.worker_count(strategy), Mdist.rank(strategy), Mdist.is_chief(strategy)) == (1, 0, true)
+    @test replica_count(strategy) == Mdist.local_replica_count(strategy) == 2
     @test Mdist.version() >= 100
     @test !Mdist.has("nothing of the kind")
 end

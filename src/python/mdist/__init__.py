@@ -13,7 +13,7 @@
         total = strategy.run(step, np.ones(3, "float32"), results=1)  # a Value: one array per replica
         print(total.numpy(0))  # [3. 3. 3.]
 
-Needs CPython 3.9 or later, 64-bit Linux and libmdist. The package looks for libmdist.so.1 in this order: the path in
+Needs CPython 3.9 or later, 64-bit Linux and libmdist. The package looks for libmdist.so.2 in this order: the path in
 MDIST_LIBRARY; the folder of the package; the loader's folders; the folder that pkg-config knows. NumPy is optional:
 without it arrays are flat memoryviews.
 

@@ -4,39 +4,25 @@ from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, 
                     c_void_p)
 from enum import IntEnum
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 VERSION_MAJOR = 0
-VERSION_MINOR = 2
+VERSION_MINOR = 3
 VERSION_PATCH = 0
-VERSION = 200
-FOREVER = 9223372036854775807
+VERSION = 300
+FOREVER = 9223372036854775553
 NONE = 4294967295
-LATEST = 9223372036854775807
+LATEST = 9223372036854775555
 RESTORE_PARTIAL = 1
-ROWS = 9223372036854775807
-UNKNOWN = 9223372036854775807
+UNKNOWN_LENGTH = 9223372036854775554
 MAP_UNORDERED = 1
 GENERATOR_ANY_THREAD = 1
-SHARD_HINT = 9223372036854775807
+ONE_PER_WORKER = 9223372036854775556
 INPUT_NO_SPLIT = 1
 INPUT_WHOLE_STEPS = 2
 INPUT_PLACE_ON_DEVICE = 4
 OPERATOR_MAX_BYTES = 1073741823
 MAX_RANK = 8
 c_void_pp = POINTER(c_void_p)
-
-
-class CallKind(IntEnum):
-    CALL_ALL_REDUCE = 1
-    CALL_BROADCAST = 2
-    CALL_ALL_GATHER = 3
-    CALL_REDUCE_SCATTER = 4
-    CALL_ALL_TO_ALL = 5
-    CALL_ALL_TO_ALL_PARTS = 6
-    CALL_REDUCE_TO_ROOT = 7
-    CALL_GATHER_TO_ROOT = 8
-    CALL_SCATTER = 9
-    CALL_BARRIER = 10
 
 
 class TaskType(IntEnum):
@@ -56,6 +42,19 @@ class ReduceOp(IntEnum):
     AND = 6
     OR = 7
     XOR = 8
+
+
+class CollectiveKind(IntEnum):
+    COLLECTIVE_ALL_REDUCE = 1
+    COLLECTIVE_BROADCAST = 2
+    COLLECTIVE_ALL_GATHER = 3
+    COLLECTIVE_REDUCE_SCATTER = 4
+    COLLECTIVE_ALL_TO_ALL = 5
+    COLLECTIVE_ALL_TO_ALL_PARTS = 6
+    COLLECTIVE_REDUCE_TO_ROOT = 7
+    COLLECTIVE_GATHER_TO_ROOT = 8
+    COLLECTIVE_SCATTER = 9
+    COLLECTIVE_BARRIER = 10
 
 
 class Compression(IntEnum):
@@ -80,7 +79,7 @@ class ShardPolicy(IntEnum):
     SHARD_AUTO = 0
     SHARD_FILE = 1
     SHARD_DATA = 2
-    SHARD_BY_HINT = 3
+    SHARD_MARKED = 3
 
 
 class Uneven(IntEnum):
@@ -191,29 +190,6 @@ class Assign(IntEnum):
     MAX = 7
 
 
-class Buffer(Structure):
-    _fields_ = [
-        ("data", c_void_p),
-        ("elements", c_uint64),
-        ("dtype", c_int32),
-        ("reserved", c_int32),
-    ]
-
-
-class CallDescription(Structure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("kind", c_int32),
-        ("op", c_int32),
-        ("root", c_uint32),
-        ("inputs", POINTER(Buffer)),
-        ("outputs", POINTER(Buffer)),
-        ("buffer_count", c_size_t),
-        ("input_parts", POINTER(c_uint64)),
-        ("output_parts", POINTER(c_uint64)),
-    ]
-
-
 class RestoreOptions(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -237,10 +213,33 @@ class TaskInfo(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
         ("is_chief", c_int32),
-        ("worker", c_uint32),
+        ("rank", c_uint32),
         ("worker_count", c_uint32),
         ("address", c_char_p),
         ("master", c_char_p),
+    ]
+
+
+class Buffer(Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("elements", c_uint64),
+        ("dtype", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+class CollectiveDescription(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("op", c_int32),
+        ("root", c_uint32),
+        ("inputs", POINTER(Buffer)),
+        ("outputs", POINTER(Buffer)),
+        ("buffer_count", c_size_t),
+        ("input_parts", POINTER(c_uint64)),
+        ("output_parts", POINTER(c_uint64)),
     ]
 
 
@@ -283,7 +282,7 @@ class Change(Structure):
         ("struct_size", c_uint32),
         ("generation", c_uint32),
         ("step", c_uint64),
-        ("worker", c_uint32),
+        ("rank", c_uint32),
         ("worker_count", c_uint32),
         ("first_replica_id", c_uint32),
         ("local_replica_count", c_uint32),
@@ -344,6 +343,18 @@ class CallOptions(Structure):
     ]
 
 
+class RunIo(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("arguments", c_void_pp),
+        ("argument_count", c_size_t),
+        ("results", c_void_pp),
+        ("result_count", c_size_t),
+        ("timeout_ns", c_uint64),
+    ]
+
+
 class Tensor(Structure):
     _fields_ = [
         ("data", c_void_p),
@@ -386,16 +397,13 @@ WorkDoneFn = CFUNCTYPE(None, c_int32, c_void_p)
 FUNCTIONS = {
     "mdist_version": (c_uint32, []),
     "mdist_has": (c_int32, [c_char_p]),
-    "mdist_call_create": (c_int32, [c_void_p, c_uint32, POINTER(CallDescription), c_void_pp, POINTER(CallOptions),
-        c_void_pp]),
-    "mdist_call_run": (c_int32, [c_void_p, c_void_p, c_void_pp]),
-    "mdist_call_start": (c_int32, [c_void_p, c_void_p, c_void_pp, c_void_pp]),
-    "mdist_call_destroy": (None, [c_void_p]),
     "mdist_checkpoint_create": (c_int32, [c_void_p, c_char_p, c_uint32, c_void_pp, c_void_pp]),
     "mdist_checkpoint_add": (c_int32, [c_void_p, c_char_p, c_void_p, c_void_pp]),
     "mdist_checkpoint_add_iterator": (c_int32, [c_void_p, c_char_p, c_void_p, c_void_pp]),
     "mdist_checkpoint_set_text": (c_int32, [c_void_p, c_char_p, c_char_p, c_void_pp]),
     "mdist_checkpoint_text": (c_int32, [c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
+    "mdist_checkpoint_text_count": (c_size_t, [c_void_p]),
+    "mdist_checkpoint_text_key": (c_int32, [c_void_p, c_size_t, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_checkpoint_save": (c_int32, [c_void_p, c_uint64, POINTER(CallOptions), c_void_pp]),
     "mdist_checkpoint_restore": (c_int32, [c_void_p, c_uint64, POINTER(c_uint64), POINTER(RestoreOptions), c_void_pp]),
     "mdist_checkpoint_clear": (c_int32, [c_void_p, POINTER(CallOptions), c_void_pp]),
@@ -416,7 +424,7 @@ FUNCTIONS = {
     "mdist_cluster_destroy": (None, [c_void_p]),
     "mdist_all_reduce": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t, POINTER(CallOptions),
         c_void_pp]),
-    "mdist_all_reduce_rows": (c_int32, [c_void_p, c_int32, POINTER(Tensor), POINTER(Tensor), c_void_pp,
+    "mdist_all_reduce_sparse": (c_int32, [c_void_p, c_int32, POINTER(Tensor), POINTER(Tensor), c_void_pp,
         POINTER(CallOptions), c_void_pp]),
     "mdist_broadcast": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), c_size_t, POINTER(CallOptions), c_void_pp]),
     "mdist_all_gather": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, POINTER(CallOptions),
@@ -436,7 +444,8 @@ FUNCTIONS = {
     "mdist_barrier": (c_int32, [c_void_p, POINTER(CallOptions), c_void_pp]),
     "mdist_strategy_all_reduce": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t,
         POINTER(CallOptions), c_void_pp]),
-    "mdist_strategy_reduce": (c_int32, [c_void_p, c_int32, c_void_p, POINTER(c_int32), c_size_t, c_void_pp,
+    "mdist_strategy_reduce": (c_int32, [c_void_p, c_int32, c_void_p, c_void_pp, POINTER(CallOptions), c_void_pp]),
+    "mdist_strategy_reduce_axes": (c_int32, [c_void_p, c_int32, c_void_p, POINTER(c_int32), c_size_t, c_void_pp,
         POINTER(CallOptions), c_void_pp]),
     "mdist_strategy_reduce_to": (c_int32, [c_void_p, c_int32, c_void_pp, POINTER(c_char_p), c_size_t, c_void_pp,
         POINTER(CallOptions), c_void_pp]),
@@ -465,7 +474,7 @@ FUNCTIONS = {
         POINTER(MapOptions), c_void_pp]),
     "mdist_dataset_batch": (c_int32, [c_void_p, c_uint64, c_int32, c_void_pp, c_void_pp]),
     "mdist_dataset_prefetch": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
-    "mdist_dataset_name": (c_int32, [c_void_p, POINTER(c_char_p), c_size_t, c_void_pp, c_void_pp]),
+    "mdist_dataset_with_paths": (c_int32, [c_void_p, POINTER(c_char_p), c_size_t, c_void_pp, c_void_pp]),
     "mdist_dataset_component_count": (c_size_t, [c_void_p]),
     "mdist_dataset_component": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), POINTER(c_char_p), POINTER(c_int32),
         c_void_pp]),
@@ -480,7 +489,7 @@ FUNCTIONS = {
     "mdist_iterator_restore": (c_int32, [c_void_p, c_char_p, c_void_pp]),
     "mdist_iterator_close": (c_int32, [c_void_p, c_void_pp]),
     "mdist_iterator_destroy": (None, [c_void_p]),
-    "mdist_iterators_settle": (c_int32, [c_uint64, POINTER(c_int32), c_void_pp]),
+    "mdist_iterators_wait": (c_int32, [c_uint64, POINTER(c_int32), c_void_pp]),
     "mdist_dataset_range": (c_int32, [c_int64, c_int64, c_int64, c_void_pp, c_void_pp]),
     "mdist_dataset_from_generator": (c_int32, [GenerateFn, c_void_p, FreeFn, FreeFn, POINTER(Tensor), c_size_t,
         c_uint32, c_void_pp, c_void_pp]),
@@ -547,7 +556,7 @@ FUNCTIONS = {
     "mdist_distribute_from_function": (c_int32, [c_void_p, DatasetFn, c_void_p, c_void_pp, POINTER(InputOptions),
         c_void_pp]),
     "mdist_dataset_explain": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
-    "mdist_iterator_rows": (c_int32, [c_void_p, POINTER(c_uint64), c_size_t, c_void_pp]),
+    "mdist_iterator_row_counts": (c_int32, [c_void_p, POINTER(c_uint64), c_size_t, c_void_pp]),
     "mdist_log_set_sink": (c_int32, [LogFn, c_void_p, FreeFn, c_void_pp]),
     "mdist_log_set_level": (c_int32, [c_int32, c_void_pp]),
     "mdist_run_steps": (c_int32, [c_void_p, c_void_p, c_uint64, LoopFn, c_void_p, c_void_p, c_void_pp,
@@ -577,12 +586,15 @@ FUNCTIONS = {
     "mdist_preemption_check": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_uint32), POINTER(CallOptions),
         c_void_pp]),
     "mdist_preemption_destroy": (None, [c_void_p]),
+    "mdist_prepared_create": (c_int32, [c_void_p, c_uint32, POINTER(CollectiveDescription), c_void_pp,
+        POINTER(CallOptions), c_void_pp]),
+    "mdist_prepared_run": (c_int32, [c_void_p, c_void_p, c_void_pp]),
+    "mdist_prepared_start": (c_int32, [c_void_p, c_void_p, c_void_pp, c_void_pp]),
+    "mdist_prepared_destroy": (None, [c_void_p]),
     "mdist_step_register": (c_int32, [c_void_p, c_char_p, StepFn, c_void_p, c_void_pp]),
     "mdist_update_register": (c_int32, [c_void_p, c_char_p, UpdateFn, c_void_p, c_void_pp]),
-    "mdist_run_named": (c_int32, [c_void_p, c_char_p, c_void_pp, c_size_t, c_void_pp, c_size_t, POINTER(CallOptions),
-        c_void_pp]),
-    "mdist_update_named": (c_int32, [c_void_p, c_void_p, c_char_p, c_void_pp, c_size_t, c_void_pp, c_size_t,
-        c_void_pp]),
+    "mdist_run_named": (c_int32, [c_void_p, c_char_p, POINTER(RunIo), c_void_pp]),
+    "mdist_update_named": (c_int32, [c_void_p, c_void_p, c_char_p, POINTER(RunIo), c_void_pp]),
     "mdist_serve": (c_int32, [c_void_p, POINTER(CallOptions), c_void_pp]),
     "mdist_status_name": (c_char_p, [c_int32]),
     "mdist_error_status": (c_int32, [c_void_p]),
@@ -590,17 +602,11 @@ FUNCTIONS = {
     "mdist_error_reason": (c_char_p, [c_void_p]),
     "mdist_error_operation": (c_char_p, [c_void_p]),
     "mdist_error_replica": (c_uint32, [c_void_p]),
-    "mdist_error_worker": (c_uint32, [c_void_p]),
+    "mdist_error_rank": (c_uint32, [c_void_p]),
     "mdist_error_native": (c_int64, [c_void_p]),
     "mdist_fail_because": (None, [c_char_p]),
     "mdist_fail_with": (None, [c_int32]),
     "mdist_error_free": (None, [c_void_p]),
-    "mdist_run_begin": (c_int32, [c_void_p, c_void_pp, c_size_t, c_size_t, POINTER(CallOptions), c_void_pp]),
-    "mdist_run_end": (c_int32, [c_void_p, c_void_pp, c_size_t, c_void_pp]),
-    "mdist_replica_enter": (c_int32, [c_void_p, c_uint32, c_void_pp, c_void_pp]),
-    "mdist_replica_exit": (c_int32, [c_void_p, c_int32, c_void_pp]),
-    "mdist_merge_begin": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, POINTER(CallOptions), c_void_pp]),
-    "mdist_merge_end": (c_int32, [c_void_p, c_int32, c_void_pp, POINTER(Tensor), c_size_t, c_void_pp]),
     "mdist_store_create": (c_int32, [c_char_p, c_uint32, c_char_p, c_uint32, c_char_p, c_void_pp, c_void_pp]),
     "mdist_store_create_elastic": (c_int32, [c_char_p, c_void_p, c_char_p, c_char_p, c_void_pp, c_void_pp]),
     "mdist_store_worker_ended": (c_int32, [c_void_p, c_uint64, c_void_pp]),
@@ -619,13 +625,12 @@ FUNCTIONS = {
     "mdist_strategy_replica_count": (c_uint32, [c_void_p]),
     "mdist_strategy_local_replica_count": (c_uint32, [c_void_p]),
     "mdist_strategy_worker_count": (c_uint32, [c_void_p]),
-    "mdist_strategy_worker": (c_uint32, [c_void_p]),
+    "mdist_strategy_rank": (c_uint32, [c_void_p]),
+    "mdist_strategy_first_replica_id": (c_uint32, [c_void_p]),
     "mdist_strategy_is_chief": (c_int32, [c_void_p]),
     "mdist_strategy_device": (c_int32, [c_void_p, c_uint32, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
-    "mdist_run": (c_int32, [c_void_p, StepFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t, POINTER(CallOptions),
-        c_void_pp]),
-    "mdist_map": (c_int32, [c_void_p, c_uint64, ElementFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t,
-        POINTER(CallOptions), c_void_pp]),
+    "mdist_run": (c_int32, [c_void_p, StepFn, c_void_p, POINTER(RunIo), c_void_pp]),
+    "mdist_map": (c_int32, [c_void_p, c_uint64, ElementFn, c_void_p, POINTER(RunIo), c_void_pp]),
     "mdist_replica_id": (c_uint32, [c_void_p]),
     "mdist_replica_local_index": (c_uint32, [c_void_p]),
     "mdist_replica_count": (c_uint32, [c_void_p]),
@@ -639,6 +644,12 @@ FUNCTIONS = {
     "mdist_dtype_name": (c_char_p, [c_int32]),
     "mdist_tensor_describe": (c_int32, [c_void_p, c_int32, POINTER(c_uint64), c_size_t, POINTER(Tensor), c_void_pp]),
     "mdist_tensor_elements": (c_uint64, [POINTER(Tensor)]),
+    "mdist_run_begin": (c_int32, [c_void_p, POINTER(RunIo), c_void_pp]),
+    "mdist_run_end": (c_int32, [c_void_p, c_void_pp, c_size_t, c_void_pp]),
+    "mdist_replica_enter": (c_int32, [c_void_p, c_uint32, c_void_pp, c_void_pp]),
+    "mdist_replica_exit": (c_int32, [c_void_p, c_int32, c_void_pp]),
+    "mdist_merge_begin": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, POINTER(CallOptions), c_void_pp]),
+    "mdist_merge_end": (c_int32, [c_void_p, c_int32, c_void_pp, POINTER(Tensor), c_size_t, c_void_pp]),
     "mdist_value_create": (c_int32, [POINTER(Tensor), c_void_pp, c_void_pp]),
     "mdist_value_wrap": (c_int32, [POINTER(Tensor), c_void_p, FreeFn, c_void_pp, c_void_pp]),
     "mdist_value_per_replica": (c_int32, [c_void_p, POINTER(Tensor), c_size_t, c_void_pp, c_void_pp]),
@@ -651,7 +662,7 @@ FUNCTIONS = {
     "mdist_value_leaf_path": (c_char_p, [c_void_p, c_size_t]),
     "mdist_value_at": (c_int32, [c_void_p, c_char_p, c_void_pp, c_void_pp]),
     "mdist_values_from_function": (c_int32, [c_void_p, ValueFn, c_void_p, c_void_pp, c_void_pp]),
-    "mdist_value_rows": (c_int32, [c_void_p, c_void_p, c_void_pp, c_void_pp]),
+    "mdist_value_sparse": (c_int32, [c_void_p, c_void_p, c_void_pp, c_void_pp]),
     "mdist_value_indices": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), c_void_pp]),
     "mdist_value_destroy": (None, [c_void_p]),
     "mdist_variable_create": (c_int32, [c_void_p, c_char_p, POINTER(Tensor), c_void_pp, POINTER(VariableOptions),
@@ -660,7 +671,7 @@ FUNCTIONS = {
         POINTER(VariableOptions), c_void_pp]),
     "mdist_variable_assign": (c_int32, [c_void_p, c_int32, c_void_p, c_void_pp]),
     "mdist_replica_assign": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(Tensor), POINTER(CallOptions), c_void_pp]),
-    "mdist_replica_assign_rows": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(Tensor), POINTER(Tensor),
+    "mdist_replica_assign_sparse": (c_int32, [c_void_p, c_void_p, c_int32, POINTER(Tensor), POINTER(Tensor),
         POINTER(CallOptions), c_void_pp]),
     "mdist_variable_read": (c_int32, [c_void_p, c_void_pp, POINTER(CallOptions), c_void_pp]),
     "mdist_cached_reads_enter": (c_int32, [c_void_p, c_void_pp]),
@@ -668,31 +679,13 @@ FUNCTIONS = {
     "mdist_variable_tensor": (c_int32, [c_void_p, c_uint32, POINTER(Tensor), c_void_pp]),
     "mdist_variable_name": (c_char_p, [c_void_p]),
     "mdist_variable_arena": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(Buffer), c_void_pp]),
-    "mdist_variable_of": (c_int32, [c_void_p, c_void_p, c_void_pp, POINTER(c_uint32), c_void_pp]),
-    "mdist_variable_find": (c_int32, [c_void_p, c_char_p, c_void_pp, c_void_pp]),
-    "mdist_update": (c_int32, [c_void_p, UpdateFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t, c_void_pp]),
-    "mdist_update_non_slot": (c_int32, [c_void_p, UpdateFn, c_void_p, c_void_pp, c_size_t, c_void_pp, c_size_t,
-        c_void_pp]),
+    "mdist_variable_at_address": (c_int32, [c_void_p, c_void_p, c_void_pp, POINTER(c_uint32), c_void_pp]),
+    "mdist_variable_named": (c_int32, [c_void_p, c_char_p, c_void_pp, c_void_pp]),
+    "mdist_update": (c_int32, [c_void_p, UpdateFn, c_void_p, POINTER(RunIo), c_void_pp]),
+    "mdist_update_devices": (c_int32, [c_void_p, UpdateFn, c_void_p, POINTER(RunIo), c_void_pp]),
     "mdist_variable_destroy": (None, [c_void_p]),
-    "mdist_all_reduce_start": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
-        POINTER(CallOptions), c_void_pp]),
-    "mdist_broadcast_start": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), c_size_t, c_void_pp, POINTER(CallOptions),
+    "mdist_collective_start": (c_int32, [c_void_p, POINTER(CollectiveDescription), c_void_pp, POINTER(CallOptions),
         c_void_pp]),
-    "mdist_all_gather_start": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
-        POINTER(CallOptions), c_void_pp]),
-    "mdist_reduce_scatter_start": (c_int32, [c_void_p, c_int32, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
-        POINTER(CallOptions), c_void_pp]),
-    "mdist_all_to_all_start": (c_int32, [c_void_p, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
-        POINTER(CallOptions), c_void_pp]),
-    "mdist_all_to_all_parts_start": (c_int32, [c_void_p, POINTER(Buffer), POINTER(c_uint64), POINTER(Buffer),
-        POINTER(c_uint64), c_size_t, c_void_pp, POINTER(CallOptions), c_void_pp]),
-    "mdist_reduce_to_root_start": (c_int32, [c_void_p, c_int32, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t,
-        c_void_pp, POINTER(CallOptions), c_void_pp]),
-    "mdist_gather_to_root_start": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
-        POINTER(CallOptions), c_void_pp]),
-    "mdist_scatter_start": (c_int32, [c_void_p, c_uint32, POINTER(Buffer), POINTER(Buffer), c_size_t, c_void_pp,
-        POINTER(CallOptions), c_void_pp]),
-    "mdist_barrier_start": (c_int32, [c_void_p, c_void_pp, POINTER(CallOptions), c_void_pp]),
     "mdist_work_test": (c_int32, [c_void_p, POINTER(c_int32), c_void_pp]),
     "mdist_work_wait": (c_int32, [c_void_p, c_uint64, POINTER(c_int32), c_void_pp]),
     "mdist_work_descriptor": (c_int32, [c_void_p, POINTER(c_int32), c_void_pp]),
@@ -701,14 +694,14 @@ FUNCTIONS = {
 }
 
 __all__ = [
-    "Aggregation", "Assign", "BlobRestoreFn", "BlobSaveFn", "Buffer", "CallDescription", "CallKind", "CallOptions",
-    "Change", "ClusterInfo", "CombineFn", "Compression", "ConfigKey", "DatasetFn", "DeviceKind", "Dtype", "ElementFn",
-    "FOREVER", "FUNCTIONS", "FetchFn", "FilterFn", "FreeFn", "GENERATOR_ANY_THREAD", "GenerateFn", "GradientsFlags",
-    "GradientsOptions", "INPUT_NO_SPLIT", "INPUT_PLACE_ON_DEVICE", "INPUT_WHOLE_STEPS", "Implementation",
-    "InputContext", "InputOptions", "LATEST", "LogFn", "LogLevel", "LoopFn", "MAP_UNORDERED", "MAX_RANK", "MapFn",
-    "MapOptions", "MergeFn", "NONE", "OPERATOR_MAX_BYTES", "OnCorrupt", "PreemptionOptions", "PreemptionVerdict",
-    "RESTORE_PARTIAL", "ROWS", "ReadOptions", "ReduceOp", "ReplicationMode", "RestoreOptions", "SHARD_HINT",
-    "ShardPolicy", "Status", "StepFn", "Synchronization", "TaskInfo", "TaskType", "Tensor", "UNKNOWN", "Uneven",
-    "UpdateFn", "VERSION", "VERSION_MAJOR", "VERSION_MINOR", "VERSION_PATCH", "ValueFn", "ValueKind", "VariableOptions",
-    "WorkDoneFn", "c_void_pp",
+    "Aggregation", "Assign", "BlobRestoreFn", "BlobSaveFn", "Buffer", "CallOptions", "Change", "ClusterInfo",
+    "CollectiveDescription", "CollectiveKind", "CombineFn", "Compression", "ConfigKey", "DatasetFn", "DeviceKind",
+    "Dtype", "ElementFn", "FOREVER", "FUNCTIONS", "FetchFn", "FilterFn", "FreeFn", "GENERATOR_ANY_THREAD", "GenerateFn",
+    "GradientsFlags", "GradientsOptions", "INPUT_NO_SPLIT", "INPUT_PLACE_ON_DEVICE", "INPUT_WHOLE_STEPS",
+    "Implementation", "InputContext", "InputOptions", "LATEST", "LogFn", "LogLevel", "LoopFn", "MAP_UNORDERED",
+    "MAX_RANK", "MapFn", "MapOptions", "MergeFn", "NONE", "ONE_PER_WORKER", "OPERATOR_MAX_BYTES", "OnCorrupt",
+    "PreemptionOptions", "PreemptionVerdict", "RESTORE_PARTIAL", "ReadOptions", "ReduceOp", "ReplicationMode",
+    "RestoreOptions", "RunIo", "ShardPolicy", "Status", "StepFn", "Synchronization", "TaskInfo", "TaskType", "Tensor",
+    "UNKNOWN_LENGTH", "Uneven", "UpdateFn", "VERSION", "VERSION_MAJOR", "VERSION_MINOR", "VERSION_PATCH", "ValueFn",
+    "ValueKind", "VariableOptions", "WorkDoneFn", "c_void_pp",
 ]

@@ -6,7 +6,7 @@ import ctypes
 import operator
 from ctypes import byref, c_void_p
 
-from ._abi import CallOptions, FOREVER, ReduceOp
+from ._abi import CallOptions, FOREVER, ReduceOp, RunIo
 from .errors import _kind
 
 
@@ -82,6 +82,17 @@ def _options(timeout, group=None):
         return None
     limit = 0 if timeout is None else max(1, _nanoseconds(timeout))
     return byref(CallOptions(ctypes.sizeof(CallOptions), 0, limit, 0, 0, 0, _group(group)))
+
+
+def _run_io(arguments, results, result_count, timeout=None):
+    """What goes into a run and comes out of it: `results` is an array for the handles, or None if they come later. The
+    library reads it in the call; the caller keeps the arguments."""
+    handles = _handles(arguments)
+    io = RunIo(ctypes.sizeof(RunIo), 0, ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p)), len(arguments),
+               ctypes.cast(results, ctypes.POINTER(ctypes.c_void_p)) if results is not None else None, result_count,
+               0 if timeout is None else max(1, _nanoseconds(timeout)))
+    io._handles = handles
+    return byref(io)
 
 
 def _group(group):

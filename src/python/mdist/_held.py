@@ -32,7 +32,7 @@ class _Held:
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
-        self._finalizer = weakref.finalize(self, self._destroy, handle)
+        self._finalizer: Any = weakref.finalize(self, self._destroy, handle)
 
     @classmethod
     def _of(cls, handle, **attributes):

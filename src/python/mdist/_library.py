@@ -11,7 +11,7 @@ from typing import Any, Iterator
 
 from ._abi import FUNCTIONS
 
-_SONAME = "libmdist.so.1"
+_SONAME = "libmdist.so.2"
 _BUNDLED = pathlib.Path(__file__).with_name(_SONAME)  # a wheel may bring it
 
 

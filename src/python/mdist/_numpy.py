@@ -2,10 +2,10 @@
 """NumPy, or None where it is not installed."""
 from __future__ import annotations
 
+import contextlib
+import importlib
 from typing import Any
 
-numpy: Any
-try:
-    import numpy
-except ImportError:
-    numpy = None
+numpy: Any = None
+with contextlib.suppress(ImportError):
+    numpy = importlib.import_module("numpy")

@@ -2,9 +2,9 @@
 """The arrays of a collective."""
 from __future__ import annotations
 
-from ctypes import byref, c_uint64
+from ctypes import POINTER, byref, c_uint64, cast, sizeof
 
-from ._abi import Buffer
+from ._abi import Buffer, CollectiveDescription, CollectiveKind
 from ._arguments import _count
 from ._capsules import _dense_buffer
 from ._dtypes import Dense, Typed
@@ -96,6 +96,22 @@ def _described(operands, parts=None):
             raise ValueError(f"lengths of parts for {len(lengths)} arrays; there are {counts[0]}")
     flat = [(c_uint64 * sum(map(len, one)))(*(length for row in one for length in row)) for one in parts]
     return [one for pair in zip(buffers, flat) for one in pair], counts[:1]
+
+
+def _collective_description(name, head, buffers, count, has_parts):
+    """The struct of the collective of that name, of what _described() gives."""
+    head = [*head]
+    op = head.pop(0) if name in ("all_reduce", "reduce_scatter", "reduce_to_root") else 0
+    description = CollectiveDescription(sizeof(CollectiveDescription), CollectiveKind["COLLECTIVE_" + name.upper()], op,
+                                        head[0] if head else 0)
+    given = [cast(one, POINTER(Buffer)) for one in buffers[::2 if has_parts else 1]]
+    if given:
+        description.inputs, description.buffer_count = given[0], count[0]
+    if len(given) > 1:
+        description.outputs = given[1]
+    if has_parts:
+        description.input_parts, description.output_parts = (cast(one, POINTER(c_uint64)) for one in buffers[1::2])
+    return description
 
 
 def _part_lengths(given, members):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from ctypes import byref, c_void_p, cast, POINTER, sizeof, c_uint64
+from ctypes import byref, c_void_p
 from typing import Any, TYPE_CHECKING
 
-from ._abi import Buffer, CallDescription, CallKind
 from ._arguments import _count, _options
 from ._library import _lib
-from ._operands import _all_operands, _described, _kept_views, _written
+from ._operands import _all_operands, _collective_description, _described, _kept_views, _written
 from .collectives import Collectives
 from .errors import Error, _new
 from .work import Work
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from .replica import Replica
     from .strategy import Strategy
 
-_RUN = _lib.mdist_call_run
+_RUN = _lib.mdist_prepared_run
 
 
 class Call:
@@ -32,7 +31,7 @@ class Call:
 
     @staticmethod
     def _destroy(handle, views):
-        _lib.mdist_call_destroy(handle)
+        _lib.mdist_prepared_destroy(handle)
         views.clear()
 
     def run(self, replica: Replica) -> Any:
@@ -44,7 +43,7 @@ class Call:
 
     def start(self, replica: Replica) -> Work:
         """Starts the call, as the collective's _start does."""
-        return Work(_new(_lib.mdist_call_start, replica._handle, self._handle), [*self._views])
+        return Work(_new(_lib.mdist_prepared_start, replica._handle, self._handle), [*self._views])
 
 
 class Prepared(Collectives):
@@ -57,7 +56,7 @@ class Prepared(Collectives):
     @property
     def id(self) -> int:
         """The replica's number in the job, from 0."""
-        return self._strategy._first_replica_id() + self._local
+        return self._strategy.first_replica_id + self._local
 
     @property
     def count(self) -> int:
@@ -69,17 +68,7 @@ class Prepared(Collectives):
             raise TypeError(f"{name} is not prepared: prepare {name.removesuffix('_start')}, and start the Call")
         operands = _all_operands(arrays, False)
         buffers, count = _described(operands, parts)
-        head = [*head]
-        op = head.pop(0) if name in ("all_reduce", "reduce_scatter", "reduce_to_root") else 0
-        description = CallDescription(sizeof(CallDescription), CallKind["CALL_" + name.upper()], op,
-                                      head[0] if head else 0)
-        given = [cast(one, POINTER(Buffer)) for one in buffers[::1 if parts is None else 2]]
-        if given:
-            description.inputs, description.buffer_count = given[0], count[0]
-        if len(given) > 1:
-            description.outputs = given[1]
-        if parts is not None:
-            description.input_parts, description.output_parts = (cast(one, POINTER(c_uint64)) for one in buffers[1::2])
-        handle = _new(_lib.mdist_call_create, self._strategy._handle, self._local, byref(description),
+        description = _collective_description(name, head, buffers, count, parts is not None)
+        handle = _new(_lib.mdist_prepared_create, self._strategy._handle, self._local, byref(description),
                       options=[_options(timeout, group)])
         return Call(handle, _kept_views(operands), _written(operands, arrays), keep)

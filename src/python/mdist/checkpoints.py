@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import typing
 from ctypes import byref, c_uint64
 from typing import Any, Iterable, Mapping
 
@@ -30,9 +31,12 @@ class Checkpoint(_Destroyable):
                  variables: Iterable[Variable] | Mapping[str, Variable] = (), keep: int = 0) -> None:
         super().__init__(_new(_lib.mdist_checkpoint_create, _handle(strategy, Strategy), os.fsencode(folder),
                               _count(keep)))
-        named = variables.items() if isinstance(variables, dict) else ((None, variable) for variable in variables)
-        for name, variable in named:
-            self.add(variable, name)
+        if isinstance(variables, Mapping):
+            for name, variable in variables.items():
+                self.add(variable, name)
+        else:
+            for variable in variables:
+                self.add(variable)
 
     def add(self, variable: Variable, name: str | None = None) -> None:
         """Adds a variable, under `name` in files, or else under its own name."""
@@ -54,6 +58,23 @@ class Checkpoint(_Destroyable):
             return _text(_lib.mdist_checkpoint_text, self._handle, _name(key))
         except Error as error:
             raise (KeyError(str(error)) if error.status == Status.NOT_FOUND else error) from None
+
+    def keys(self) -> list[str]:
+        """The keys of all texts, in their order. Iterating over a checkpoint gives them, too, and dict() all texts."""
+        count = _lib.mdist_checkpoint_text_count(self._handle)
+        return [_text(_lib.mdist_checkpoint_text_key, self._handle, index) for index in range(count)]
+
+    def __iter__(self) -> typing.Iterator[str]:
+        return iter(self.keys())
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.keys()
+
+    def __len__(self) -> int:
+        return int(_lib.mdist_checkpoint_text_count(self._handle))
+
+    def __bool__(self) -> bool:
+        return True  # also without texts
 
     def get(self, key: str, default: str | None = None) -> str | None:
         """The text of `key`, or `default` if there is none."""

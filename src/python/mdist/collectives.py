@@ -2,11 +2,12 @@
 """Collectives: what replicas do together, blocking or started."""
 from __future__ import annotations
 
+from ctypes import byref
 from typing import Any, Sequence, TYPE_CHECKING
 
 from ._arguments import _count, _op_or_operator, _options
 from ._library import _lib
-from ._operands import _all_operands, _described, _in_and_out, _kept_views, _part_lengths, _written
+from ._operands import _all_operands, _collective_description, _described, _in_and_out, _kept_views, _part_lengths, _written
 from .errors import _call, _new
 from .typing import Arrays
 from .work import Work
@@ -38,12 +39,12 @@ class Collectives:
         waits = not name.endswith("_start")
         operands = _all_operands(arrays, waits)
         buffers, count = _described(operands, parts)
-        function = getattr(_lib, "mdist_" + name)
-        arguments = [self._handle, *head, *buffers, *count]
         if waits:
-            _call(function, *arguments, _options(timeout, group))
+            _call(getattr(_lib, "mdist_" + name), self._handle, *head, *buffers, *count, _options(timeout, group))
             return _written(operands, arrays)
-        return Work(_new(function, *arguments, options=[_options(timeout, group)]), _kept_views(operands, keep))
+        description = _collective_description(name.removesuffix("_start"), head, buffers, count, parts is not None)
+        handle = _new(_lib.mdist_collective_start, self._handle, byref(description), options=[_options(timeout, group)])
+        return Work(handle, _kept_views(operands, keep))
 
     def all_reduce(self, op: ReduceOp | Operator | str, inputs: Arrays, outputs: Arrays | None = None,
                    timeout: float | None = None, group: Group | None = None) -> Any:

@@ -15,17 +15,32 @@ from .errors import _call, _new, _text
 class Config(_Destroyable):
     """String keys that decide devices, executor and limits: Config({"communication.timeout": "30s"}, devices="cpu*2").
 
-    Reads and takes keys like a dict. Lists are joined with commas: devices=["cpu:0", "cpu:1"]. An empty one does not look
-    at the environment; load_environment() does.
+    Begins with the environment, as load_environment() loads it. The keys here, and those set later, override it. Config.empty
+    begins with nothing. Reads and takes keys like a dict. Lists are joined with commas: devices=["cpu:0", "cpu:1"].
     """
 
     _destroy = _lib.mdist_config_destroy
 
     def __init__(self, keys: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), **more: Any) -> None:
-        if isinstance(keys, str):
-            raise TypeError(f"{keys!r} is no dict of keys; did you mean devices={keys!r}?")
+        self._begin()
+        self.load_environment()
+        self._update(keys, more)
+
+    @classmethod
+    def empty(cls, keys: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), **more: Any) -> Config:
+        """One that does not look at the environment. A launcher's workers that use it train alone, or are refused."""
+        config = cls.__new__(cls)
+        config._begin()
+        config._update(keys, more)
+        return config
+
+    def _begin(self):
         super().__init__(_new(_lib.mdist_config_create))
         self._lock = threading.Lock()  # the library does not check that one thread at a time uses it
+
+    def _update(self, keys, more):
+        if isinstance(keys, str):
+            raise TypeError(f"{keys!r} is no dict of keys; did you mean devices={keys!r}?")
         for key, value in {**dict(keys), **more}.items():
             self[key] = value
 
@@ -49,6 +64,6 @@ class Config(_Destroyable):
             _call(_lib.mdist_config_load_text, self._handle, yaml.encode(), len(yaml.encode()))
 
     def load_environment(self) -> None:
-        """The file that MDIST_CONFIG names, then every MDIST_* key."""
+        """The file that MDIST_CONFIG names, then every MDIST_* key, over what is there."""
         with self._lock:
             _call(_lib.mdist_config_load_environment, self._handle)

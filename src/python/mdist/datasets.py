@@ -7,7 +7,7 @@ import os
 from ctypes import byref, c_char_p, c_uint64
 from typing import Any, Callable, Sequence
 
-from ._abi import (Compression, Dtype, FOREVER, GENERATOR_ANY_THREAD, MAP_UNORDERED, MapOptions, OnCorrupt, ROWS,
+from ._abi import (Compression, Dtype, FOREVER, GENERATOR_ANY_THREAD, MAP_UNORDERED, MapOptions, OnCorrupt, UNKNOWN_LENGTH,
                    ReadOptions, Tensor)
 from ._arguments import _choice, _count, _handles, _whole
 from ._held import _FREE, _Held, _keep
@@ -98,7 +98,7 @@ class Dataset(_Held):
     # ---- Transforms
 
     def shard(self, shards: int, index: int) -> Dataset:
-        """Every shards-th element, beginning with number `index`. mdist.SHARD_HINT as `shards`: one shard for each
+        """Every shards-th element, beginning with number `index`. mdist.ONE_PER_WORKER as `shards`: one shard for each
         worker; see Strategy.distribute_dataset."""
         return self._derive(_lib.mdist_dataset_shard, self._handle, _count(shards), _count(index))
 
@@ -139,7 +139,7 @@ class Dataset(_Held):
             for index, (value, shape) in enumerate(paddings):
                 tensor, view = _tensor(value)
                 views.append(view)
-                described[index] = _described(Dtype(tensor.dtype), [ROWS if one is None else one for one in shape])
+                described[index] = _described(Dtype(tensor.dtype), [UNKNOWN_LENGTH if one is None else one for one in shape])
                 described[index].data = tensor.data
         made = self._derive(_lib.mdist_dataset_padded_batch, self._handle, _count(batch_size), drop_remainder,
                             described, len(views))
@@ -170,7 +170,7 @@ class Dataset(_Held):
             unordered: bool = False) -> Dataset:
         """Calls function(inputs, outputs), two lists of arrays, of which it fills the second in place.
 
-        `outputs` says (dtype, shape) of each; a first dimension of mdist.ROWS is that of the first input. The arrays
+        `outputs` says (dtype, shape) of each; a first dimension of mdist.UNKNOWN_LENGTH is that of the first input. The arrays
         are those of the call: keeping one fails the iteration. A prefetch behind it calls it on another thread, and
         `parallel_calls` on that many; `unordered` then gives elements as they are done.
         """

@@ -22,7 +22,7 @@ class Regrouped(NamedTuple):
 
     generation: int  # of the job, from 1
     step: int  # of the commit that was restored
-    worker: int  # this worker's rank
+    rank: int  # this worker's rank
     worker_count: int
     first_replica_id: int  # of this worker
     local_replica_count: int
@@ -77,11 +77,11 @@ class Elastic:
 
     def _with_blobs(self, function: Any, *arguments: Any) -> None:
         """Makes a call that calls the functions of all blobs, for each local replica."""
-        own_rank = self.worker
+        own_rank = _lib.mdist_strategy_rank(self._handle)
         try:
             _call(function, *arguments)
         except Error as error:
-            if error.worker not in (-1, own_rank):
+            if error.rank not in (-1, own_rank):
                 raise  # the number that a function returned there means nothing here
             raise error from self._blob_failures.cause(error)
         finally:

@@ -22,13 +22,13 @@ class Error(Exception):
     """A call that failed. str() is the library's sentence; `reason` is a stable word for programs, often ""."""
 
     def __init__(self, message: str, status: Status = Status.INTERNAL, reason: str = '', operation: str = '',
-                 replica: int = -1, native: int = 0, worker: int = -1) -> None:
-        super().__init__(message, status, reason, operation, replica, native, worker)
+                 replica: int = -1, native: int = 0, rank: int = -1) -> None:
+        super().__init__(message, status, reason, operation, replica, native, rank)
         self.status = status  # a Status
         self.reason = reason
         self.operation = operation  # the C function that failed
         self.replica = replica  # id of the one at fault, or -1
-        self.worker = worker  # its rank, likewise
+        self.rank = rank  # its rank, likewise
         self.native = native  # the number underneath: errno and the like
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Error(Exception):
             error = cls(_lib.mdist_error_message(handle).decode(), Status(_lib.mdist_error_status(handle)),
                         _lib.mdist_error_reason(handle).decode(), _lib.mdist_error_operation(handle).decode(),
                         _or_none(_lib.mdist_error_replica(handle)), _lib.mdist_error_native(handle),
-                        _or_none(_lib.mdist_error_worker(handle)))
+                        _or_none(_lib.mdist_error_rank(handle)))
             if error.status == Status.CALLBACK:
                 error.__cause__ = _common_failures.get(error.native)
             return error

@@ -28,13 +28,13 @@ class Iterator(_Destroyable):
         """Ends the iteration and waits for the map function under way, if any: its memory is out of use then."""
         _call(_lib.mdist_iterator_close, self._handle)
 
-    def rows(self) -> list[int]:
+    def row_counts(self) -> list[int]:
         """How many rows each replica of the job, by id, got in the last element of a distributed dataset: the
         denominators of means if steps are not even. Error, status FAILED_PRECONDITION, before the first element, and
         for a dataset that is not distributed."""
         count = max(1, self._replicas)
         rows = (c_uint64 * count)()
-        _call(_lib.mdist_iterator_rows, self._handle, rows, count)
+        _call(_lib.mdist_iterator_row_counts, self._handle, rows, count)
         return list(rows)
 
     def skipped(self) -> int:
@@ -78,4 +78,4 @@ def _settle():
     10 s at most."""
     for iterator in list(_iterators):
         iterator.destroy()
-    _lib.mdist_iterators_settle(10 * 10**9, byref(c_int32()), None)
+    _lib.mdist_iterators_wait(10 * 10**9, byref(c_int32()), None)

@@ -78,12 +78,12 @@ class Replica(Collectives, Messages):
             _call(_lib.mdist_replica_set_result, self._handle, index, path.encode(), byref(tensor))
             del view
 
-    def all_reduce_rows(self, op: ReduceOp | str, indices: ArrayLike, values: ArrayLike,
+    def all_reduce_sparse(self, op: ReduceOp | str, indices: ArrayLike, values: ArrayLike,
                         timeout: float | None = None, group: Group | None = None) -> Value:
-        """A Value of the rows of all replicas, one after another; see Value.rows. MEAN divides by the replicas."""
+        """A Value of the rows of all replicas, one after another; see Value.sparse. MEAN divides by the replicas."""
         pairs = [_tensor(indices), _tensor(values)]
         tensors = [byref(tensor) for tensor, _ in pairs]
-        return Value._of(_new(_lib.mdist_all_reduce_rows, self._handle, _op(op), *tensors,
+        return Value._of(_new(_lib.mdist_all_reduce_sparse, self._handle, _op(op), *tensors,
                               options=[_options(timeout, group)]))
 
     def average_loss(self, per_example: ArrayLike, weights: ArrayLike | None = None, global_batch: int = 0,
@@ -126,12 +126,12 @@ class Replica(Collectives, Messages):
               _options(timeout))
         del view
 
-    def assign_rows(self, variable: Variable, indices: ArrayLike, values: ArrayLike, assign: Assign | str = Assign.SET,
+    def assign_sparse(self, variable: Variable, indices: ArrayLike, values: ArrayLike, assign: Assign | str = Assign.SET,
                     timeout: float | None = None) -> None:
         """Writes row i of `values` into row indices[i] (int64), of all replicas by the variable's aggregation."""
         handle = _handle(variable, Variable)
         pairs = [_tensor(indices), _tensor(variable._of_dtype(values))]
-        _call(_lib.mdist_replica_assign_rows, self._handle, handle, _choice(Assign, assign, "assignment"),
+        _call(_lib.mdist_replica_assign_sparse, self._handle, handle, _choice(Assign, assign, "assignment"),
               *(byref(tensor) for tensor, _ in pairs), _options(timeout))
 
     def merge_call(self, function: Callable[..., Any], *arrays: Any, results: int = 0,

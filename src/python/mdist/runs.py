@@ -6,6 +6,7 @@ from ctypes import c_void_p
 from typing import Any, Callable, Iterable
 
 from ._abi import ElementFn, StepFn
+from ._arguments import _run_io
 from ._held import _kept
 from ._library import _lib
 from ._registry import _replicas
@@ -40,12 +41,13 @@ class Run:
         """Closes the run when all have left, and returns what Strategy.run would."""
         return self.finish(_lib.mdist_run_end, self.strategy._handle)
 
-    def finish(self, function: Callable[..., Any], *arguments: Any, options: Any = ()) -> Any:
+    def finish(self, function: Callable[..., Any], *arguments: Any, timeout: float | None = None) -> Any:
         """Makes the call that ends the run."""
         results = (c_void_p * self.result_count)()
         still_open = False
         try:
-            _call(function, *arguments, results, self.result_count, *options)
+            given = _run_io(self.arguments, results, self.result_count, timeout)
+            _call(function, *arguments, *([results, self.result_count] if function is _lib.mdist_run_end else [given]))
         except Error as error:
             still_open = error.reason == "replica_inside"
             raise error from self.failures.cause(error)

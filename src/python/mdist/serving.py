@@ -7,7 +7,7 @@ from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any, Callable
 
 from ._abi import StepFn, UpdateFn
-from ._arguments import _count, _handle, _handles, _name, _options
+from ._arguments import _count, _handle, _name, _options, _run_io
 from ._held import _keep, _kept
 from ._library import _lib
 from ._registry import _replicas
@@ -57,7 +57,7 @@ class _Registered:
 
     def _variable(self, copy):
         """The owner of a copy's memory, which views of it keep."""
-        return Variable._of(_new(_lib.mdist_variable_of, self.strategy._handle, copy.data, options=[None]))
+        return Variable._of(_new(_lib.mdist_variable_at_address, self.strategy._handle, copy.data, options=[None]))
 
 
 @_callback(StepFn)
@@ -102,17 +102,17 @@ class Naming:
     def run_named(self, name: str, *arguments: Any, results: int = 0, timeout: float | None = None) -> Any:
         """Runs the step that is registered under a name, as run() does; on a client, on the replicas of all workers. Error,
         status NOT_FOUND, lists the names that there are."""
-        return self._named(_lib.mdist_run_named, [self._handle, _name(name)], arguments, results, [_options(timeout)])
+        return self._named(_lib.mdist_run_named, [self._handle, _name(name)], arguments, results, timeout)
 
     def update_named(self, variable: Variable | None, name: str, *values: Any, results: int = 0) -> Any:
         """Updates a variable with the update registered under a name, as Variable.update does, or without one as
-        update_non_slot does; on a client, the copies of all workers."""
+        update_devices does; on a client, the copies of all workers."""
         handle = None if variable is None else _handle(variable, Variable)
-        return self._named(_lib.mdist_update_named, [self._handle, handle, _name(name)], values, results, [])
+        return self._named(_lib.mdist_update_named, [self._handle, handle, _name(name)], values, results, None)
 
-    def _named(self, function, head, arguments, result_count, options):
+    def _named(self, function, head, arguments, result_count, timeout):
         given, out = [*map(_value, arguments)], (c_void_p * result_count)()
-        self._with_causes(function, *head, _handles(given), len(given), out, result_count, *options)
+        self._with_causes(function, *head, _run_io(given, out, result_count, timeout))
         return _unlisted([Value._of(handle) if handle else None for handle in out])
 
     def serve(self, timeout: float | None = None) -> None:
@@ -122,7 +122,7 @@ class Naming:
 
     def find_variable(self, name: str) -> Variable:
         """The variable of that name, also in a step. Error, status NOT_FOUND, lists the names that there are."""
-        return self._has(Variable._of(_new(_lib.mdist_variable_find, self._handle, _name(name))))
+        return self._has(Variable._of(_new(_lib.mdist_variable_named, self._handle, _name(name))))
 
     def _has(self, variable: Variable) -> Variable:
         raise NotImplementedError  # the Strategy knows

@@ -8,7 +8,7 @@ from ctypes import byref, c_char_p, c_int32, c_uint32, c_void_p, cast
 from typing import Any, Callable, Iterator, Mapping, Sequence, TYPE_CHECKING
 
 from ._abi import Aggregation, Buffer, FetchFn, ReplicationMode, ShardPolicy, Status, Synchronization, Uneven
-from ._arguments import _count, _function, _handle, _handles, _name, _op, _op_or_operator, _options
+from ._arguments import _count, _function, _handle, _handles, _name, _op, _op_or_operator, _options, _run_io
 from ._calls import _CALLS, _FETCH, _Made, _VALUE
 from ._dtypes import _dtype
 from ._held import _Destroyable, _keep, _kept, _keys
@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 
 
 class Strategy(_Destroyable, Naming, Elastic):
-    """This process's devices with a replica on each: Strategy(devices="cpu*4"), Strategy(config), or Strategy(), which
-    asks the environment. A context manager; without `with` it goes when nobody can reach it any more."""
+    """This process's devices with a replica on each: Strategy(), which asks the environment, Strategy(devices="cpu*4"),
+    whose keys override it, or Strategy(config). A context manager; without `with` it goes when nobody can reach it any
+    more."""
 
     _destroy = _lib.mdist_strategy_destroy
 
@@ -84,19 +85,19 @@ class Strategy(_Destroyable, Naming, Elastic):
         return _lib.mdist_strategy_worker_count(self._handle)
 
     @property
-    def worker(self) -> int:
+    def rank(self) -> int:
         """This worker's rank, from 0."""
-        return _or_none(_lib.mdist_strategy_worker(self._handle))
+        return _or_none(_lib.mdist_strategy_rank(self._handle))
 
     @property
     def is_chief(self) -> bool:
         """Whether it is this worker that does what is done once for all: writes checkpoints, prints."""
         return bool(_lib.mdist_strategy_is_chief(self._handle))
 
-    def _first_replica_id(self) -> int:
-        """Of this worker. In elastic jobs the first workers may have one replica more than the others."""
-        each, more = divmod(self.replica_count, max(1, self.worker_count))
-        return self.worker * each + min(self.worker, more)
+    @property
+    def first_replica_id(self) -> int:
+        """The id of this worker's first local replica. In an elastic job it changes with regroup()."""
+        return int(_lib.mdist_strategy_first_replica_id(self._handle))
 
     def device(self, local_replica: int) -> str:
         """The device of a local replica: "cpu:0", "gpu:1"."""
@@ -128,8 +129,7 @@ class Strategy(_Destroyable, Naming, Elastic):
         run = Run(self, _function(step, "step(replica, ...)"), arguments, results)
         key = _keep(run)
         try:
-            return run.finish(_lib.mdist_run, self._handle, _STEP, key, _handles(run.arguments), len(arguments),
-                              options=[_options(timeout)])
+            return run.finish(_lib.mdist_run, self._handle, _STEP, key, timeout=timeout)
         finally:
             del _kept[key]
 
@@ -140,8 +140,7 @@ class Strategy(_Destroyable, Naming, Elastic):
         run = Run(self, _function(function, "function(replica, element, ...)"), arguments, results)
         key = _keep(run)
         try:
-            return run.finish(_lib.mdist_map, self._handle, _count(count), _ELEMENT, key, _handles(run.arguments),
-                              len(arguments), options=[_options(timeout)])
+            return run.finish(_lib.mdist_map, self._handle, _count(count), _ELEMENT, key, timeout=timeout)
         finally:
             del _kept[key]
 
@@ -153,7 +152,7 @@ class Strategy(_Destroyable, Naming, Elastic):
     def run_begin(self, *arguments: Any, results: int = 0, timeout: float | None = None) -> Run:
         """Opens a run whose steps are on threads of your own, one for each local replica."""
         run = Run(self, None, arguments, results)
-        _call(_lib.mdist_run_begin, self._handle, _handles(run.arguments), len(arguments), results, _options(timeout))
+        _call(_lib.mdist_run_begin, self._handle, _run_io(run.arguments, None, _count(results), timeout))
         return run
 
     def variable(self, name: str, initial: ArrayLike | tuple[DtypeLike, Sequence[int]],
@@ -188,16 +187,16 @@ class Strategy(_Destroyable, Naming, Elastic):
         tensor, view = _tensor(array, exact=True)
         local_replica = c_uint32()
         try:
-            handle = _new(_lib.mdist_variable_of, self._handle, tensor.data, options=[byref(local_replica)])
+            handle = _new(_lib.mdist_variable_at_address, self._handle, tensor.data, options=[byref(local_replica)])
         except Error as error:
             raise (KeyError(str(error)) if error.status == Status.NOT_FOUND else error) from None
         del view
         return self._has(Variable._of(handle)), local_replica.value
 
-    def update_non_slot(self, function: Callable[..., Any], *values: Any, results: int = 0) -> Any:
+    def update_devices(self, function: Callable[..., Any], *values: Any, results: int = 0) -> Any:
         """Calls function(local_replica, *arguments) for each device: for state that is no variable's."""
         update = _Update(None, function, values, results)
-        return update.make(_lib.mdist_update_non_slot, self._handle)
+        return update.make(_lib.mdist_update_devices, self._handle)
 
     def per_replica(self, *arrays: Any) -> Value:
         """A Value with copies of the arrays, one for each local replica; of dicts and lists of arrays, each with the
@@ -230,7 +229,7 @@ class Strategy(_Destroyable, Naming, Elastic):
     def reduce(self, op: ReduceOp | str, value: Any, axes: Sequence[int] = (), timeout: float | None = None) -> Value:
         """Over replicas, and first over axes of each array: a plain Value."""
         numbers, value = (c_int32 * len(axes))(*axes), _value(value)
-        return Value._of(_new(_lib.mdist_strategy_reduce, self._handle, _op(op), value._handle, numbers, len(axes),
+        return Value._of(_new(_lib.mdist_strategy_reduce_axes, self._handle, _op(op), value._handle, numbers, len(axes),
                               options=[_options(timeout)]))
 
     def reduce_to(self, op: ReduceOp | str, value: Any, destination: str = '', timeout: float | None = None) -> Value:
@@ -302,7 +301,7 @@ class Strategy(_Destroyable, Naming, Elastic):
         """Distributes a dataset of global batches over the replicas of the job. All workers call it together.
 
         - `policy`, who reads what: "file" shares out the files; "data" keeps a part of every batch; "off" reads
-          everything everywhere; "by_hint" obeys shard(mdist.SHARD_HINT, 0); "auto" takes "file" where only files are
+          everything everywhere; "marked" obeys shard(mdist.ONE_PER_WORKER, 0); "auto" takes "file" where only files are
           read, else "data". The configuration's choice if left out.
         - `uneven`, rows that cannot be shared out evenly: "default" (as TensorFlow does), "spread" or "drop".
         - `split=False`: replicas get whole elements in turn, instead of a part of each.
@@ -312,7 +311,7 @@ class Strategy(_Destroyable, Naming, Elastic):
         - `weights`, one for each replica of the job: rows are shared out in proportion to them.
 
         Error, reason `too_few_files`, `too_few_elements`, or status MISMATCH if workers differ. Dataset.explain says
-        what was decided, Iterator.rows how many rows each replica got.
+        what was decided, Iterator.row_counts how many rows each replica got.
         """
         options = _input_options(policy, uneven, split=split, whole_steps=whole_steps, fetch_to_device=fetch_to_device,
                                  buffer_size=buffer_size, weights=weights)

@@ -45,11 +45,11 @@ class Value(_Held):
         return cls._of(_new(_lib.mdist_value_wrap, byref(tensor), _keep(view), _FREE))
 
     @classmethod
-    def rows(cls, indices: ArrayLike, values: Any) -> Value:
+    def sparse(cls, indices: ArrayLike, values: Any) -> Value:
         """Rows of larger arrays: row i of `values` is row indices[i] (int64) there. Both are arrays, or Values of one
         kind. For reductions, and for Variable.assign, which leaves other rows alone."""
         indices, values = _value(indices), _value(values)
-        return cls._of(_new(_lib.mdist_value_rows, indices._handle, values._handle))
+        return cls._of(_new(_lib.mdist_value_sparse, indices._handle, values._handle))
 
     def __repr__(self) -> str:
         return f"<Value {self.kind.name.lower()} of {len(self)}>"
@@ -124,6 +124,16 @@ class Value(_Held):
     def tensor(self, index: int = 0) -> Any:
         """numpy(index), or if that lies on a GPU a GpuArray."""
         return self._look(self._describe(index))
+
+    def only(self) -> Any:
+        """The array of a value that has one, such as a run's result with one local replica; of a structure, those of its
+        leaves. ValueError if there are several."""
+        if self.kind == ValueKind.STRUCTURE:
+            return _tree((path, self[path].only()) for path in self.paths)
+        if len(self) != 1:
+            raise ValueError(f"a value of {len(self)} arrays, one per local replica; value.numpy(i) is one of them, and "
+                             f"strategy.reduce(op, value) makes one of all")
+        return self.tensor()
 
     def indices(self, index: int = 0) -> Any:
         """Which rows numpy(index) has, if this is a value of rows; else None."""

@@ -7,7 +7,7 @@ from ctypes import byref, c_void_p
 from typing import Any, Callable
 
 from ._abi import Aggregation, Assign, Dtype, Synchronization, Tensor, UpdateFn, VariableOptions
-from ._arguments import _choice, _handle, _handles, _options
+from ._arguments import _choice, _handle, _options, _run_io
 from ._calls import _CALLS, _Calls
 from ._dtypes import _TYPES
 from ._held import _Held, _kept
@@ -95,8 +95,7 @@ class _Update(_Calls):
 
     def make(self, function, handle):
         out = (c_void_p * self.result_count)()
-        self.within(function, handle, _UPDATE, _CALLS, _handles(self.values), len(self.values), out,
-                    self.result_count)
+        self.within(function, handle, _UPDATE, _CALLS, _run_io(self.values, out, self.result_count))
         return _unlisted([Value._of(handle) if handle else None for handle in out])
 
     def call(self, local_replica, copy, arguments, count, results):

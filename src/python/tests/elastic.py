@@ -34,7 +34,7 @@ class Training:
         self.generators[replica_id].setstate(pickle.loads(data))
 
     def step(self, replica, rows):
-        if self.at == deadly and self.generation == 1 and self.strategy.worker == 1:
+        if self.at == deadly and self.generation == 1 and self.strategy.rank == 1:
             os.kill(os.getpid(), signal.SIGKILL)
         weight = self.weight.numpy(replica.local_index)
         gradient = self.gradients.numpy(replica.local_index, 0)
@@ -52,11 +52,11 @@ class Training:
         self.looked_at += [self.weight.numpy(i) for i in replicas] + [self.gradients.numpy(i, 0) for i in replicas]
         change = self.strategy.regroup()
         self.at, self.generation = change.step, change.generation
-        assert change.worker == self.strategy.worker and change.worker_count == self.strategy.worker_count
+        assert change.rank == self.strategy.rank and change.worker_count == self.strategy.worker_count
         for array in self.looked_at:
             array += 0  # has no meaning, but is memory
         found = self.strategy.values_from_function(lambda i, count: i)
-        assert found.numpy(0) == change.first_replica_id == self.strategy._first_replica_id(), change
+        assert found.numpy(0) == change.first_replica_id == self.strategy.first_replica_id, change
         if change.worker_count < int(os.environ["MDIST_ELASTIC_MAX_WORKERS"]):
             while not self.strategy.membership_changed():
                 pass
@@ -106,7 +106,7 @@ def error_of(call, *arguments):
 
 def mistakes():
     with mdist.Strategy() as strategy:
-        own, given, taken = strategy.worker, {"small": b"one"}, []
+        own, given, taken = strategy.rank, {"small": b"one"}, []
         mdist.Blob(strategy, "small", 5, lambda i: given["small"], lambda i, data: taken.append((i, data)))
         weight, group = strategy.variable("weight", np.zeros(1)), mdist.Group(strategy, [0])
         strategy.commit(3)
@@ -130,7 +130,7 @@ def failing_blob():
         mdist.Blob(strategy, "small", 5, lambda i: saved[i], lambda i, data: None)
         error = error_of(strategy.commit, 1)
         assert "of replica 3 returned" in str(error) or isinstance(error.__cause__, KeyError), error
-        assert isinstance(error.__cause__, KeyError) == (strategy.worker == 1), error.__cause__
+        assert isinstance(error.__cause__, KeyError) == (strategy.rank == 1), error.__cause__
         saved[3] = b""
         strategy.commit(1)
     print("done")

@@ -48,7 +48,7 @@ def gone(reference):
 
 def settled():
     """What the library holds when the threads of iterators that are gone have ended."""
-    mdist._lib.mdist_iterators_settle(60 * 10**9, ctypes.byref(ctypes.c_int32()), None)
+    mdist._lib.mdist_iterators_wait(60 * 10**9, ctypes.byref(ctypes.c_int32()), None)
     return mdist._kept
 
 

@@ -35,6 +35,7 @@ class Checkpoints(WithStrategy):
                                       mdist.Aggregation.SUM)
         self.strategy.run(lambda replica: replica.assign(seen, np.array(replica.id + 4)))
         checkpoint = mdist.Checkpoint(self.strategy, self.folder, {"model/w": weights, "seen": seen}, keep=2)
+        self.assertTrue(checkpoint, "one without texts, too")
         checkpoint["epoch"] = 7
         checkpoint.save(3)
         return checkpoint, weights
@@ -59,6 +60,8 @@ class Checkpoints(WithStrategy):
                 self.assertEqual(checkpoint.restore(partial=True, timeout=60), 3)
                 self.assertEqual(weights.numpy(replicas - 1).tolist(), [[0, 1, 2], [3, 4, 5]])
                 self.assertEqual((checkpoint["epoch"], checkpoint.get("step", "none")), ("7", "none"))
+                self.assertEqual((dict(checkpoint), list(checkpoint), "step" in checkpoint, len(checkpoint)),
+                                 ({"epoch": "7"}, ["epoch"], False, 1))
                 with self.assertRaises(KeyError):
                     checkpoint["step"]
 

@@ -43,12 +43,12 @@ class Datasets(WithStrategy):
             words[:] = inputs[0].sum()
 
         rows = mdist.Dataset.from_tensors(np.arange(5, dtype=np.float32)).batch(2)
-        mapped = rows.map(split, [("float32", (mdist.ROWS,)), (np.int64, (3,))])
+        mapped = rows.map(split, [("float32", (mdist.UNKNOWN_LENGTH,)), (np.int64, (3,))])
         self.assertEqual(elements(mapped), [([0, 0.5], [1] * 3), ([1, 1.5], [5] * 3), ([2], [4] * 3)])
 
     def test_distributed_elements_go_into_a_run(self):
         rows = mdist.Dataset.from_tensors(np.arange(5, dtype=np.float32)).batch(5)
-        for element in self.strategy.distribute_dataset(rows.map(double, [("float32", (mdist.ROWS,))]).prefetch(2)):
+        for element in self.strategy.distribute_dataset(rows.map(double, [("float32", (mdist.UNKNOWN_LENGTH,))]).prefetch(2)):
             result = self.strategy.run(lambda replica, x: x + 1, *element, results=1)
             self.assertEqual([result.numpy(i).tolist() for i in range(2)], [[1, 3, 5], [7, 9]])
 
@@ -128,7 +128,7 @@ class Lifetimes(WithStrategy):
             def take(*arrays):
                 kept.append(arrays[which][0][:1])
 
-            rows = mdist.Dataset.from_tensors(floats(1, 2)).batch(2).map(take, [("float32", (mdist.ROWS,))])
+            rows = mdist.Dataset.from_tensors(floats(1, 2)).batch(2).map(take, [("float32", (mdist.UNKNOWN_LENGTH,))])
             with self.assertRaises(mdist.Error) as caught:
                 next(iter(rows))
             self.assertRegex(str(caught.exception.__cause__), "kept an array")

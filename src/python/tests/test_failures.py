@@ -33,7 +33,7 @@ class Failures(WithStrategy):
 
             error = self.fails(step)
             self.assertIs(error.__cause__, original)
-            self.assertEqual((error.status, error.replica, error.worker), (mdist.Status.CALLBACK, bad, -1))
+            self.assertEqual((error.status, error.replica, error.rank), (mdist.Status.CALLBACK, bad, -1))
             self.assertEqual(str(error), f"the step of replica {bad} raised LookupError: on {bad} (CALLBACK)")
             self.assertTrue(error.args[0].endswith(f": LookupError: on {bad}"))  # what other workers get
 
@@ -164,6 +164,15 @@ class Configs(unittest.TestCase):
         with mdist.Strategy({"devices": "cpu*2"}, executor="caller") as strategy:
             self.assertEqual(strategy.replica_count, 2)
 
+    def test_keys_override_the_environment(self):
+        with mock.patch.dict(os.environ, MDIST_DEVICES="cpu*3"):
+            self.assertEqual(mdist.Config(executor="caller")["devices"], "cpu*3")
+            self.assertEqual(mdist.Config(devices="cpu")["devices"], "cpu")
+            empty = mdist.Config.empty(executor="caller")
+            self.assertEqual((empty["devices"], empty["executor"]), ("auto", "caller"))
+            with mdist.Strategy(executor="caller") as strategy:
+                self.assertEqual(strategy.replica_count, 3)
+
     def test_a_destroyed_config_is_a_bad_handle(self):
         config = mdist.Config()
         config.destroy()
@@ -177,10 +186,10 @@ class Configs(unittest.TestCase):
         mdist.log_set_sink(lambda level, text: heard.append((level, text)))
         self.addCleanup(mdist.log_set_sink)
         with mock.patch.dict(os.environ, MDIST_ABACUS="1"):
-            mdist.Config().load_environment()
+            config = mdist.Config()
             mdist.log_set_level(mdist.LogLevel.WARN)
             self.addCleanup(mdist.log_set_level, mdist.LogLevel.OFF)
-            mdist.Config().load_environment()
+            config.load_environment()
         self.assertEqual([level for level, _ in heard], [mdist.LogLevel.WARN])
         self.assertIn("MDIST_ABACUS", heard[0][1])
         mdist.log_set_sink()

@@ -26,7 +26,7 @@ def rows(count):
 class Distributed(WithStrategy):
     def parts(self, dataset):
         iterator = iter(dataset)
-        return [([value.numpy(i).tolist() for i in range(2)], iterator.rows()) for value, in iterator]
+        return [([value.numpy(i).tolist() for i in range(2)], iterator.row_counts()) for value, in iterator]
 
     def test_a_batch_is_cut_by_weights(self):
         dataset = self.strategy.distribute_dataset(rows(8).batch(4), weights=[1, 3])
@@ -113,7 +113,7 @@ class Distributed(WithStrategy):
 
     def test_mistakes_are_sentences(self):
         batches = rows(4).batch(2)
-        for said, options in (('\'fiel\' is no policy; there are "off", "auto", "file", "data", "by_hint"',
+        for said, options in (('\'fiel\' is no policy; there are "off", "auto", "file", "data", "marked"',
                                {"policy": "fiel"}), ("float is no policy", {"policy": 1.5}),
                               ("'even' is no way with uneven rows", {"uneven": "even"})):
             with self.assertRaisesRegex((TypeError, ValueError), said):
@@ -121,7 +121,7 @@ class Distributed(WithStrategy):
         with self.assertRaises(mdist.Error):
             self.strategy.distribute_dataset(batches, weights=[1.0])
         with self.assertRaises(mdist.Error) as caught:
-            iter(batches).rows()
+            iter(batches).row_counts()
         self.assertEqual(caught.exception.status, mdist.Status.FAILED_PRECONDITION)
 
 

@@ -96,7 +96,7 @@ class Interrupts(WithStrategy):
             "_STEP": lambda strategy: strategy.run(lambda replica: None),
             "_ELEMENT": lambda strategy: strategy.map(4, lambda replica, element: None),
             "_MERGE": lambda strategy: strategy.run(lambda replica: replica.merge_call(lambda strategy: None)),
-            "_UPDATE": lambda strategy: strategy.update_non_slot(lambda local_replica: None),
+            "_UPDATE": lambda strategy: strategy.update_devices(lambda local_replica: None),
             "_VALUE": lambda strategy: strategy.values_from_function(lambda id, count: floats(id)),
             "_FETCH": lambda strategy: strategy.fetch(floats(1), function=lambda array: array),
             "_LOOP": loop,

@@ -159,8 +159,8 @@ class Installation(unittest.TestCase):
         found = self.run_installed(target, "import mdist; print(mdist.__version__, mdist.__file__)",
                                    LD_LIBRARY_PATH=os.environ.get("LD_LIBRARY_PATH", ""))
         self.assertEqual(found.stdout.split(), [mdist.__version__, str(target / "mdist" / "__init__.py")], found.stderr)
-        found = self.run_installed(target, "import mdist", MDIST_LIBRARY="/nowhere/libmdist.so.1")
-        self.assertRegex(found.stderr, r"ImportError: cannot load libmdist \(/nowhere/libmdist.so.1: .*MDIST_LIBRARY")
+        found = self.run_installed(target, "import mdist", MDIST_LIBRARY="/nowhere/libmdist.so.2")
+        self.assertRegex(found.stderr, r"ImportError: cannot load libmdist \(/nowhere/libmdist.so.2: .*MDIST_LIBRARY")
 
     def test_a_wheel_can_bring_the_library(self):
         done = pip("wheel", "--no-index", "--no-build-isolation", "--no-deps", f"--wheel-dir={self.folder}",
@@ -174,10 +174,10 @@ class Installation(unittest.TestCase):
         code = ("import mdist; print(mdist.version()); "
                 "print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libmdist' in line})")
         found = self.run_installed(target, code)
-        self.assertEqual(found.stdout.split(), [str(mdist.version()), str(target / "mdist" / "libmdist.so.1")],
+        self.assertEqual(found.stdout.split(), [str(mdist.version()), str(target / "mdist" / "libmdist.so.2")],
                          found.stderr)
         brought = {file.name for file in (target / "mdist").glob("lib*.so*")}
-        self.assertTrue({"libmdist.so.1", "libyaml-0.so.2"} <= brought and "libc.so.6" not in brought, brought)
+        self.assertTrue({"libmdist.so.2", "libyaml-0.so.2"} <= brought and "libc.so.6" not in brought, brought)
         code = "import mdist; print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libyaml' in line})"
         found = self.run_installed(target, code)
         self.assertEqual(found.stdout.split(), [str(target / "mdist" / "libyaml-0.so.2")], found.stderr)
@@ -186,7 +186,7 @@ class Installation(unittest.TestCase):
         (self.folder / "libneeded.c").write_text("")
         (self.folder / "libmdist.c").write_text("")
         compiler = ["cc", "-shared", "-fPIC", "-Wl,--no-as-needed"]
-        library, needed = self.folder / "libmdist.so.1", self.folder / "libneeded.so"
+        library, needed = self.folder / "libmdist.so.2", self.folder / "libneeded.so"
         subprocess.run([*compiler, "-Wl,-soname,libneeded.so", self.folder / "libneeded.c", "-o", needed], check=True)
         subprocess.run([*compiler, self.folder / "libmdist.c", needed, "-o", library], check=True)
         needed.unlink()
@@ -197,7 +197,7 @@ class Installation(unittest.TestCase):
     def test_the_module_runs_the_program_beside_the_library(self):
         (self.folder / "build/lib").mkdir(parents=True)
         (self.folder / "build/src").mkdir()
-        library, program = self.folder / "build/lib/libmdist.so.1", self.folder / "build/src/mdist"
+        library, program = self.folder / "build/lib/libmdist.so.2", self.folder / "build/src/mdist"
         shutil.copy(self.library(), library)
 
         def run():
@@ -214,9 +214,9 @@ class Installation(unittest.TestCase):
 
     def test_a_bundle_that_is_not_there_is_refused(self):
         done = subprocess.run([sys.executable, "setup.py", "--quiet", "build"], capture_output=True, text=True,
-                              cwd=self.source, env={**os.environ, "MDIST_BUNDLE": "/nowhere/libmdist.so.1"})
+                              cwd=self.source, env={**os.environ, "MDIST_BUNDLE": "/nowhere/libmdist.so.2"})
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("MDIST_BUNDLE names '/nowhere/libmdist.so.1', which is no file", done.stdout + done.stderr)
+        self.assertIn("MDIST_BUNDLE names '/nowhere/libmdist.so.2', which is no file", done.stdout + done.stderr)
 
     def library(self):
         """The file of the library that this process has loaded."""

@@ -75,7 +75,7 @@ class Roots(WithStrategy):
 class Rows(WithStrategy):
     def test_rows_of_all_replicas_join(self):
         def step(replica):
-            joined = replica.all_reduce_rows(Op.MEAN, rows(replica.id, 3), np.full((2, 2), replica.id + 1, np.float32))
+            joined = replica.all_reduce_sparse(Op.MEAN, rows(replica.id, 3), np.full((2, 2), replica.id + 1, np.float32))
             return joined.indices(), joined.numpy()
 
         indices, values = self.strategy.run(step, results=2)
@@ -83,7 +83,7 @@ class Rows(WithStrategy):
         self.assertEqual(values.numpy(1)[:, 0].tolist(), [0.5, 0.5, 1, 1])
 
     def test_values_of_rows(self):
-        value = mdist.Value.rows(self.strategy.per_replica(rows(2), rows(0, 1)),
+        value = mdist.Value.sparse(self.strategy.per_replica(rows(2), rows(0, 1)),
                                  self.strategy.per_replica(floats(5), floats(6, 7)))
         self.assertEqual((value.indices(1).tolist(), value.numpy(1).tolist()), ([0, 1], [6, 7]))
         total = self.strategy.reduce(SUM, value)
@@ -93,18 +93,18 @@ class Rows(WithStrategy):
         variable.assign(total, mdist.Assign.ADD)
         self.assertEqual(variable.numpy(1).tolist(), [6, 7, 5, 0])
         with self.assertRaises(mdist.Error):
-            mdist.Value.rows(floats(1), floats(1))
+            mdist.Value.sparse(floats(1), floats(1))
 
     def test_steps_write_rows(self):
         table = self.strategy.variable("table", np.ones((4, 2), np.float32), aggregation=mdist.Aggregation.SUM)
 
         def step(replica):
-            replica.assign_rows(table, rows(replica.id, 3), np.full((2, 2), 10, np.float32), mdist.Assign.ADD)
+            replica.assign_sparse(table, rows(replica.id, 3), np.full((2, 2), 10, np.float32), mdist.Assign.ADD)
 
         self.strategy.run(step)
         self.assertEqual([table.numpy(i)[:, 1].tolist() for i in range(2)], [[11, 11, 1, 21]] * 2)
         with self.assertRaises(mdist.Error) as caught:
-            self.strategy.run(lambda replica: replica.assign_rows(table, rows(4), floats(1, 1).reshape(1, 2),
+            self.strategy.run(lambda replica: replica.assign_sparse(table, rows(4), floats(1, 1).reshape(1, 2),
                                                                   mdist.Assign.ADD))
         self.assertEqual(caught.exception.status, mdist.Status.INVALID_ARGUMENT)
 

@@ -29,6 +29,18 @@ class Runs(WithStrategy):
         gc.collect()
         self.assertEqual(sorted(x.tolist() for x in kept), [[1], [2]])
 
+    def test_the_only_array_of_a_result(self):
+        def step(replica):
+            return {"id": floats(replica.id), "both": [floats(1, 2)]}
+
+        with mdist.Strategy(devices="cpu") as alone:
+            result = alone.run(step, results=1)
+            self.assertEqual(result["id"].only().tolist(), [0])
+            self.assertEqual(result.only()["both"][0].tolist(), [1, 2])
+        self.assertEqual(mdist.Value(floats(3)).only().tolist(), [3])
+        with self.assertRaisesRegex(ValueError, r"a value of 2 arrays, .* value.numpy\(i\) is one of them"):
+            self.strategy.run(step, results=1)["id"].only()
+
     def test_a_wrong_number_of_results(self):
         for results, returned in (2, floats(1)), (0, floats(1)), (2, [floats(1)] * 3):
             with self.assertRaises(mdist.Error) as caught:
@@ -46,7 +58,7 @@ class Runs(WithStrategy):
         self.assertEqual(places, {0: (0, 2), 1: (1, 2)})
         self.assertEqual((self.strategy.replica_count, self.strategy.local_replica_count), (2, 2))
         self.assertEqual(self.strategy.device(1), "cpu:1")
-        self.assertEqual((self.strategy.worker_count, self.strategy.worker, self.strategy.is_chief), (1, 0, True))
+        self.assertEqual((self.strategy.worker_count, self.strategy.rank, self.strategy.is_chief), (1, 0, True))
 
     def test_a_replica_kept_beyond_its_step_is_a_bad_handle(self):
         kept = []

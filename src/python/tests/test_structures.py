@@ -161,7 +161,7 @@ class ByFunctions(WithStrategy):
         before, local = variable.update(double, floats(4), results=2)
         self.assertEqual([one.tolist() for one in (before.numpy(2), local.numpy(2), variable.numpy(2))],
                          [[1], [2], [4]])
-        steps = self.strategy.update_non_slot(lambda local, x: x + local, floats(5), results=1)
+        steps = self.strategy.update_devices(lambda local, x: x + local, floats(5), results=1)
         self.assertEqual([steps.numpy(i).tolist() for i in range(3)], [[5], [6], [7]])
 
     def test_updates_take_structures(self):
@@ -176,7 +176,7 @@ class ByFunctions(WithStrategy):
         variable.update(subtract, {"w": floats(1, 1), "of": [floats(7)]}, .5, each)
         self.assertEqual(variable.numpy(2).tolist(), [-6.5, -5.5])
         self.assertEqual(seen, [({"w": [1, 1], "of": [[7]]}, .5, {"bias": [i]}) for i in range(3)])
-        taken = self.strategy.update_non_slot(lambda local, first, second: [first["x"], second], {"x": floats(1)},
+        taken = self.strategy.update_devices(lambda local, first, second: [first["x"], second], {"x": floats(1)},
                                               floats(2), results=2)
         self.assertEqual([one.numpy(1).tolist() for one in taken], [[1], [2]])
 
@@ -187,7 +187,7 @@ class ByFunctions(WithStrategy):
         variable = self.strategy.variable("w", floats(1))
         for call in (lambda: self.strategy.values_from_function(fail), lambda: self.strategy.map(4, fail),
                      lambda: self.strategy.fetch(floats(1), function=fail), lambda: variable.update(fail, results=1),
-                     lambda: self.strategy.update_non_slot(fail)):
+                     lambda: self.strategy.update_devices(fail)):
             with self.assertRaises(mdist.Error) as caught:
                 call()
             self.assertEqual(repr(caught.exception.__cause__), "LookupError('no more')")

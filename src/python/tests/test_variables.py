@@ -96,7 +96,7 @@ class Variables(WithStrategy):
             variable = self.strategy.variable(dtype, np.zeros((2, 2), dtype), aggregation="only_first_replica")
             self.strategy.run(lambda replica: replica.assign(variable, [[1, 2], [3, 4]]))
             self.assertEqual(variable.numpy(1).tolist(), [[1, 2], [3, 4]])
-            self.strategy.run(lambda replica: replica.assign_rows(variable, [1], [[7, 8]], "add"))
+            self.strategy.run(lambda replica: replica.assign_sparse(variable, [1], [[7, 8]], "add"))
             self.assertEqual(variable.numpy(1).tolist(), [[1, 2], [10, 12]])
         scalar = self.strategy.variable("scalar", np.zeros((), np.float32))
         self.strategy.run(lambda replica: replica.assign(scalar, 1, "add"))

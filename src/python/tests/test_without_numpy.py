@@ -62,7 +62,7 @@ class WithoutNumpy(unittest.TestCase):
         memory[1] = 7
         self.assertEqual(memory.tolist(), [0, 7, 0])
         rows = mdist.Dataset.from_tensors(array.array("f", [1, 2, 3])).batch(2)
-        mapped = rows.map(double, [("float32", (mdist.ROWS,))])
+        mapped = rows.map(double, [("float32", (mdist.UNKNOWN_LENGTH,))])
         self.assertEqual([value.memory().tolist() for (value,) in mapped], [[2, 4], [6]])
 
     def test_a_flat_view_keeps_its_memory(self):

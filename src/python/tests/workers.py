@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What two workers do together, each of them started with this program; with the argument in_graph, one leads the other."""
+import os
 import sys
 
 import mdist
@@ -17,7 +18,7 @@ def together(strategy):
     """Operators, groups, parts, prepared calls, messages and functions for the end of works."""
     operator = mdist.Operator("affine", "2i8", affine)
     crossed = mdist.Group(strategy, [3, 0])  # of both workers
-    arrays = [np.array([i + strategy.worker * 2]) for i in range(2)]
+    arrays = [np.array([i + strategy.rank * 2]) for i in range(2)]
     calls = [strategy.prepare(i).all_reduce("sum", arrays[i]) for i in range(2)]
     called = []
 
@@ -54,7 +55,7 @@ def in_graph():
         strategy.register_step("train", train, arguments=1, results=1)
         strategy.register_step("fail", lambda replica: {}["nothing"] if replica.id == 2 else None)
         strategy.register_update("subtract", subtract)
-        if strategy.worker != 0:
+        if strategy.rank != 0:
             try:
                 strategy.serve()
             except mdist.Error as error:
@@ -72,9 +73,17 @@ def in_graph():
             print("client:", error.status.name)
 
 
+def own_keys():
+    """A strategy made with a key of the program's own, which joins the job."""
+    strategy = mdist.Strategy({"communication.timeout": "100s"})
+    assert (strategy.worker_count, strategy.replica_count) == (2, 4), strategy.worker_count
+    assert strategy.rank == int(os.environ["MDIST_RANK"]), strategy.rank
+    return strategy
+
+
 if sys.argv[1:] == ["in_graph"]:
     in_graph()
 else:
-    with mdist.Strategy() as strategy:
+    with own_keys() as strategy:
         together(strategy)
         print("done")

@@ -12,7 +12,7 @@ const NEEDED_BY_STATIC: [&str; 6] = ["yaml", "z", "sodium", "stdc++", "pthread",
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    for name in OVERRIDES.iter().chain(&PKG_CONFIG) {
+    for name in OVERRIDES.iter().chain(&PKG_CONFIG).chain(&["DOCS_RS"]) {
         println!("cargo:rerun-if-env-changed={name}");
     }
     let is_static = match set("MDIST_STATIC").as_deref() {
@@ -20,6 +20,9 @@ fn main() {
         Some("1") => true,
         Some(other) => fail(&format!("MDIST_STATIC is \"{other}\"; it can be 0 or 1")),
     };
+    if set("DOCS_RS").is_some() {
+        return; // documentation needs no library, and docs.rs has none
+    }
     match set("MDIST_LIB_DIR") {
         Some(folder) => link_from(&folder, is_static),
         None => link_by_pkg_config(is_static),
@@ -53,7 +56,7 @@ fn link_mdist(is_static: bool) {
 
 fn link_by_pkg_config(is_static: bool) {
     let mode: &[&str] = if is_static { &["--static"] } else { &[] };
-    for flag in pkg_config(&[mode, &["--libs", "mdist >= 0.1"]].concat()).split_whitespace() {
+    for flag in pkg_config(&[mode, &["--libs", "mdist >= 0.3"]].concat()).split_whitespace() {
         match flag.split_at(flag.len().min(2)) {
             ("-L", folder) => println!("cargo:rustc-link-search=native={folder}"),
             ("-l", "mdist") => link_mdist(is_static),

@@ -242,7 +242,7 @@ int bench_job_costs(const BenchOptions &options, bool json) {
     World world(make_strategy(nullptr), bench.machine().usable_cpus);
     const uint32_t workers = mdist_strategy_worker_count(world.strategy());
     bench_place(bench, {world, std::to_string(workers) + "x" + std::to_string(world.replicas())});
-    if (mdist_strategy_worker(world.strategy()) == 0) print_bench(bench, json);
+    if (mdist_strategy_rank(world.strategy()) == 0) print_bench(bench, json);
     return 0;
 }
 

@@ -61,9 +61,7 @@ class Training {
         return status == MDIST_OK ? bare_step(error) : status;
     }
     /// The same without input.
-    mdist_status_t bare_step(mdist_error_t **error) {
-        return mdist_run(strategy_, run, this, nullptr, 0, nullptr, 0, nullptr, error);
-    }
+    mdist_status_t bare_step(mdist_error_t **error) { return mdist_run(strategy_, run, this, NULL, error); }
 
   private:
     static int32_t run(mdist_replica_t *replica, void *self) {
@@ -103,7 +101,7 @@ int train(mdist_strategy_t *strategy, const MappedBoard &board, bool is_elastic)
             at = change.step;
             regroups = 0;
         }
-        board->pids[mdist_strategy_worker(strategy)] = getpid();
+        board->pids[mdist_strategy_rank(strategy)] = getpid();
         mdist_status_t status = training.step(&error);
         if (status == MDIST_OK && mdist_strategy_is_chief(strategy) != 0) {
             if (change.generation < Board::kGenerations && board->first_ns[change.generation] == 0)

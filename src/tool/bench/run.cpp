@@ -21,8 +21,7 @@ int32_t empty_step(mdist_replica_t *, void *) {
 void run_steps(World &world, unsigned batch) {
     for (unsigned i = 0; i < batch; ++i) {
         mdist_error_t *error = nullptr;
-        const mdist_status_t status =
-            mdist_run(world.strategy(), empty_step, nullptr, nullptr, 0, nullptr, 0, nullptr, &error);
+        const mdist_status_t status = mdist_run(world.strategy(), empty_step, nullptr, NULL, &error);
         require_ok(status, error);
     }
 }

@@ -16,8 +16,8 @@
 namespace mdist {
 namespace {
 
-constexpr mdist_reduce_op_t kOps[] = {MDIST_SUM, MDIST_MEAN, MDIST_MIN, MDIST_MAX, MDIST_PROD,
-                                      MDIST_AND, MDIST_OR,   MDIST_XOR};
+constexpr mdist_reduce_op_t kOps[] = {MDIST_SUM,  MDIST_MEAN, MDIST_MIN, MDIST_MAX,
+                                      MDIST_PROD, MDIST_AND,  MDIST_OR,  MDIST_XOR};
 
 struct Free {
     bool from_library;
@@ -166,7 +166,7 @@ class WorkersRun {
     /// Returns the number of wrong elements on all workers.
     uint64_t run() {
         mdist_error_t *error = nullptr;
-        const mdist_status_t status = mdist_run(plan_.strategy, step, this, nullptr, 0, nullptr, 0, nullptr, &error);
+        const mdist_status_t status = mdist_run(plan_.strategy, step, this, NULL, &error);
         const std::string sentence = status < 0 ? sentence_of(status, error) : "";
         if (!failure_.empty()) throw std::runtime_error(failure_);
         if (status < 0) throw std::runtime_error(sentence);

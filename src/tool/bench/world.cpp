@@ -104,7 +104,7 @@ World::World(StrategyHandle strategy, uint32_t cpus)
 Samples World::measure(const std::vector<Side> &sides, unsigned rounds) {
     Measurement measurement(*this, sides, rounds);
     mdist_error_t *error = nullptr;
-    require_ok(mdist_run(strategy(), Measurement::step, &measurement, nullptr, 0, nullptr, 0, nullptr, &error), error);
+    require_ok(mdist_run(strategy(), Measurement::step, &measurement, NULL, &error), error);
     if (!failure_.empty()) throw std::runtime_error(failure_);
     return measurement.take_samples();
 }

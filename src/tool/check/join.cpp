@@ -107,7 +107,7 @@ void check_join(const mdist_config_t *config, CheckReport &report) {
     }
     report.ok("join", counted(mdist_strategy_worker_count(strategy.get()), "worker") + " with " +
                           counted(mdist_strategy_replica_count(strategy.get()), "replica") + "; this is worker " +
-                          std::to_string(mdist_strategy_worker(strategy.get())) +
+                          std::to_string(mdist_strategy_rank(strategy.get())) +
                           in_units(", which waited %.1f s for the others", seconds_since(start)));
     const std::size_t links = told.find("links: ");
     if (links != std::string::npos) report.ok("links", told.substr(links + 7));

@@ -78,7 +78,7 @@ int main(int count, char **arguments) {
     command_t command = {count, arguments};
     mdist_strategy_t *strategy = NULL;
     must(mdist_strategy_create(NULL, &strategy, &error));
-    must(mdist_run(strategy, step, &command, NULL, 0, NULL, 0, NULL, &error));
+    must(mdist_run(strategy, step, &command, NULL, &error));
     mdist_strategy_destroy(strategy);
     return 0;
 }

@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
                 mdist_strategy_replica_count(worker.strategy), size);
         return kSkipped;
     }
-    status = mdist_run(worker.strategy, step, &worker, NULL, 0, NULL, 0, NULL, &error);
+    status = mdist_run(worker.strategy, step, &worker, NULL, &error);
     require_ok(status, error, "mdist_run");
     mdist_strategy_destroy(worker.strategy);
     return 0;

@@ -111,7 +111,7 @@ int main(int argc, char **argv) {
     mdist_error_t *error = NULL;
     sizes = argv + 1;
     if (mdist_strategy_create(NULL, &strategy, &error) != MDIST_OK ||
-        mdist_run(strategy, step, NULL, NULL, 0, NULL, 0, NULL, &error) != MDIST_OK) {
+        mdist_run(strategy, step, NULL, NULL, &error) != MDIST_OK) {
         fprintf(stderr, "%s\n", mdist_error_message(error));
         return 3;
     }

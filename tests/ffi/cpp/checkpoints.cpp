@@ -37,6 +37,7 @@ void check_files() {
             require(checkpoint.restore(MDIST_LATEST, true) == uint64_t{3}, "number");
             require(weights.tensor(replicas - 1).as<float>()[3] == 4, "weights");
             require(checkpoint.text("epoch") == "7" && !checkpoint.text("step"), "texts");
+            require(checkpoint.keys() == std::vector<std::string>{"epoch"}, "keys");
         }
     });
     check("positions of iterators are restored, and all files removed", [] {

@@ -51,14 +51,14 @@ void check_datasets() {
         const auto ragged = five.batch(5).rebatch({1, 4});
         require(numbers(ragged.padded_batch(2)) == Numbers{0, 0, 0, 0, 1, 2, 3, 4}, "padded_batch");
         const int64_t padding = -1;
-        mdist::ConstTensor padded = mdist::ConstTensor::of<int64_t>({MDIST_ROWS});
+        mdist::ConstTensor padded = mdist::ConstTensor::of<int64_t>({MDIST_UNKNOWN_LENGTH});
         padded.data = const_cast<int64_t *>(&padding);
         require(numbers(ragged.padded_batch(2, false, {padded})) == Numbers{0, -1, -1, -1, 1, 2, 3, 4}, "paddings");
     });
     check("exceptions of filters and maps in joined datasets come back", [] {
         const auto good = mdist::Dataset::range(0, 5).filter([](mdist::ConstTensors) { return true; });
-        const auto bad = mdist::Dataset::range(0, 5).filter(
-            [](mdist::ConstTensors) -> bool { throw std::domain_error("bad row"); });
+        const auto bad =
+            mdist::Dataset::range(0, 5).filter([](mdist::ConstTensors) -> bool { throw std::domain_error("bad row"); });
         for (const auto &dataset : {good.concatenate(bad), mdist::Dataset::zip({&good, &bad})}) {
             const auto thrown = thrown_by<std::domain_error>([&] { numbers(dataset); });
             require(thrown.what() == std::string("bad row"), thrown.what());

@@ -40,7 +40,7 @@ struct Training {
     }
 
     void step(mdist::Replica &replica) {
-        if (at == deadly && generation == 1 && strategy.worker() == 1) std::raise(SIGKILL);
+        if (at == deadly && generation == 1 && strategy.rank() == 1) std::raise(SIGKILL);
         const auto own = weight.tensor(replica).as<float>();
         const auto gradient = gradients.tensor(replica, 0).as<float>();
         std::fill(gradient.begin(), gradient.end(), 0.0f);
@@ -65,7 +65,7 @@ struct Training {
         }
         const mdist_change_t change = elastic.regroup();
         at = change.step, generation = change.generation;
-        require(change.worker == strategy.worker() && change.local_replica_count == strategy.local_replica_count(),
+        require(change.rank == strategy.rank() && change.local_replica_count == strategy.local_replica_count(),
                 "what has changed");
         for (mdist::Tensor &tensor : looked_at) tensor.as<float>()[0] += 0; // has no meaning, but is memory
         if (change.worker_count == most) return;
@@ -147,7 +147,7 @@ void check_failing_blob() {
                 if (fails && id == 3) throw std::out_of_range("of replica 3");
             },
             [](uint32_t, const void *) {});
-        if (strategy.worker() == 1) {
+        if (strategy.rank() == 1) {
             thrown_by<std::out_of_range>([&] { elastic.commit(1); });
         } else {
             const auto failed = thrown_by<mdist::Error>([&] { elastic.commit(1); });

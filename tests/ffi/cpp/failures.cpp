@@ -117,7 +117,7 @@ void check_errors_of_the_library() {
         require(busy.status() == MDIST_ERR_FAILED_PRECONDITION && busy.reason() == "busy", busy.what());
         const auto key = thrown_by<mdist::Error>([] { mdist::Config().set("device", "cpu"); });
         require(key.status() == MDIST_ERR_CONFIG && std::strstr(key.what(), "devices"), key.what());
-        require(key.replica() == MDIST_NONE && key.worker() == MDIST_NONE, "somebody is at fault");
+        require(key.replica() == MDIST_NONE && key.rank() == MDIST_NONE, "somebody is at fault");
     });
     check("an error survives the strategy that it came from", [] {
         auto strategy = std::make_unique<mdist::Strategy>(strategy_of(2));

@@ -52,7 +52,7 @@ void check_input() {
         };
         const auto dataset = mdist::Dataset::from_tensors({{pixels, {7, 2}}})
                                  .batch(4)
-                                 .map(scale, {mdist::Tensor::of<float>({MDIST_ROWS, 2})})
+                                 .map(scale, {mdist::Tensor::of<float>({MDIST_UNKNOWN_LENGTH, 2})})
                                  .prefetch(2)
                                  .distribute(strategy);
         std::vector<uint64_t> rows;
@@ -78,7 +78,7 @@ void check_input() {
         auto iterator = batches.distribute(strategy, options).iterator();
         const auto element = iterator.next();
         require((*element)[0].tensor(1).as<int64_t>()[0] == 1, "the second replica does not begin with row 1");
-        require(iterator.rows(strategy) == std::vector<uint64_t>{1, 3}, "other numbers of rows");
+        require(iterator.row_counts(strategy) == std::vector<uint64_t>{1, 3}, "other numbers of rows");
         options = {};
         options.flags = MDIST_INPUT_NO_SPLIT;
         const auto whole = batches.distribute(strategy, options);
@@ -95,12 +95,13 @@ void check_input() {
         std::vector<int64_t> rows(8);
         std::iota(rows.begin(), rows.end(), 0);
         const auto make = [&](const mdist::InputPipeline &pipeline) {
-            require(pipeline.count() == 1 && pipeline.index() == 0 && pipeline.replica_count() == 2, "another pipeline");
+            require(pipeline.count() == 1 && pipeline.index() == 0 && pipeline.replica_count() == 2,
+                    "another pipeline");
             return mdist::Dataset::from_tensors({rows}).batch(pipeline.batch_size(4));
         };
         auto iterator = mdist::Dataset::distribute_from_function(strategy, make).iterator();
         require((*iterator.next())[0].tensor(1).as<int64_t>()[1] == 3, "not the second batch");
-        require(iterator.rows(strategy) == std::vector<uint64_t>{2, 2}, "other numbers of rows");
+        require(iterator.row_counts(strategy) == std::vector<uint64_t>{2, 2}, "other numbers of rows");
         const auto failure = thrown_by<std::domain_error>([&] {
             mdist::Dataset::distribute_from_function(
                 strategy, [](const mdist::InputPipeline &) -> mdist::Dataset { throw std::domain_error("no data"); });

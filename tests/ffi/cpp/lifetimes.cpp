@@ -30,7 +30,7 @@ struct Everything {
         };
         dataset = mdist::Dataset::from_tensors({rows})
                       .batch(2)
-                      .map(copy, {mdist::Tensor::of<float>({MDIST_ROWS})})
+                      .map(copy, {mdist::Tensor::of<float>({MDIST_UNKNOWN_LENGTH})})
                       .prefetch(1)
                       .distribute(*strategy);
         iterator = dataset->iterator();

@@ -29,7 +29,7 @@ void check_runs() {
     check("a strategy tells what it has, and that it is alone", [] {
         auto strategy = strategy_of(2);
         require(strategy.replica_count() == 2 && strategy.local_replica_count() == 2, "replicas");
-        require(strategy.worker_count() == 1 && strategy.worker() == 0 && strategy.is_chief(), "workers");
+        require(strategy.worker_count() == 1 && strategy.rank() == 0 && strategy.is_chief(), "workers");
         require(strategy.device(1) == "cpu:1", "device");
     });
     check("values are reduced, gathered and broadcast outside of steps", [] {

@@ -66,16 +66,16 @@ void check_values() {
         strategy.run([&](mdist::Replica &replica) {
             const std::vector<int64_t> indices{replica.id(), 3};
             const Floats values{10, 20};
-            const mdist::Value joined = replica.all_reduce_rows(MDIST_MEAN, indices, values);
+            const mdist::Value joined = replica.all_reduce_sparse(MDIST_MEAN, indices, values);
             require(joined.indices()->as<int64_t>()[2] == 1 && floats(joined) == Floats{5, 10, 5, 10}, "joined");
-            table.assign_rows(replica, MDIST_ASSIGN_ADD, indices, values);
+            table.assign_sparse(replica, MDIST_ASSIGN_ADD, indices, values);
         });
         require(floats(table.read()) == Floats{11, 11, 1, 41}, "scattered");
-        table.assign(MDIST_ASSIGN_MUL, mdist::Value::rows(std::vector<int64_t>{2}, Floats{7}));
+        table.assign(MDIST_ASSIGN_MUL, mdist::Value::sparse(std::vector<int64_t>{2}, Floats{7}));
         require(table.tensor(1).as<float>()[2] == 7 && !table.read().indices(), "assigned");
         const auto beyond = thrown_by<mdist::Error>([&] {
             strategy.run([&](mdist::Replica &replica) {
-                table.assign_rows(replica, MDIST_ASSIGN_ADD, std::vector<int64_t>{4}, Floats{0});
+                table.assign_sparse(replica, MDIST_ASSIGN_ADD, std::vector<int64_t>{4}, Floats{0});
             });
         });
         require(beyond.status() == MDIST_ERR_INVALID_ARGUMENT, beyond.what());
@@ -174,7 +174,7 @@ void check_functions() {
             return old;
         });
         require(floats(before, 1) == Floats{1, 2} && variable.tensor(1).as<float>()[1] == 9, "update");
-        const mdist::Value steps = update_non_slot(
+        const mdist::Value steps = update_devices(
             strategy,
             [](uint32_t local, mdist::ConstTensors x) { return x[0].item<float>() + static_cast<float>(local); },
             mdist::values(5.0f));

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What two workers of two replicas do together. Each is started with this program and "workers" or "in_graph".
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 
 #include "check.hpp"
 
 void check_workers() {
+    check("a config begins with the environment, and keys override it", [] {
+        require(mdist::Config().get("devices") == "cpu*2", "the devices of the environment");
+        require(mdist::Config().set("devices", "cpu").get("devices") == "cpu", "a key that is set later");
+        require(mdist::Config::empty().get("devices") == "auto", "an empty config");
+    });
     check("operators, groups, parts and prepared calls on two workers", [] {
-        mdist::Strategy strategy;
+        mdist::Strategy strategy(mdist::Config().set("communication.timeout", "100s"));
+        require(strategy.worker_count() == 2, "workers");
+        require(std::to_string(strategy.rank()) == std::getenv("MDIST_RANK"), "the rank of the launcher");
         struct Affine {
             int64_t a, b;
         };
@@ -64,7 +72,7 @@ void check_in_graph() {
         names.update("subtract", [](uint32_t, mdist::Tensor copy, mdist::ConstTensors arguments) {
             copy.as<float>()[0] -= arguments[0].item<float>();
         });
-        if (strategy.worker() != 0) {
+        if (strategy.rank() != 0) {
             const auto own = thrown_by<std::out_of_range>([&] { names.serve(); });
             require(std::strcmp(own.what(), "on replica 2") == 0, own.what());
             return;

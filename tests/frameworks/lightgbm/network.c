@@ -96,7 +96,7 @@ void network_all_gather(char *input, int32_t input_bytes, const int32_t *block_s
 void network_begin(int32_t *rank, int32_t *size) {
     mdist_error_t *error = NULL;
     check(mdist_strategy_create(NULL, &strategy, &error), error);
-    check(mdist_run_begin(strategy, NULL, 0, 0, NULL, &error), error);
+    check(mdist_run_begin(strategy, NULL, &error), error);
     check(mdist_replica_enter(strategy, 0, &replica, &error), error);
     *rank = (int32_t)mdist_replica_id(replica);
     *size = (int32_t)mdist_replica_count(replica);

@@ -51,7 +51,7 @@ class Training:
         x, y = torch.randn(5, 6, generator=numbers), torch.randint(3, (5,), generator=numbers)
         model.optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(model.wrapper(x), y)
-        if KILLS and self.at == DEADLY and self.generation == 1 and self.strategy.worker == 1:
+        if KILLS and self.at == DEADLY and self.generation == 1 and self.strategy.rank == 1:
             model.module[0].weight.register_hook(lambda _: os.kill(os.getpid(), signal.SIGKILL))
         loss.backward()
         model.optimizer.step()

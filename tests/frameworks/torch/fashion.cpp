@@ -190,7 +190,7 @@ int run(int64_t steps) {
     settings.bucket_bytes = 300000;
     settings.clip_norm = has("clip") ? 0.5 : 0;
     settings.find_unused_parameters = has("unused");
-    bool first = strategy.worker() == 0; // all other modules get other weights, which the first step replaces
+    bool first = strategy.rank() == 0; // all other modules get other weights, which the first step replaces
     mdist::DistributedDataParallel<Net> model(
         strategy,
         [&] {
@@ -204,7 +204,7 @@ int run(int64_t steps) {
     strategy.run([&](mdist::Replica &replica) { train(model, replica, batches, steps); });
     for (uint32_t i = 0; i < strategy.local_replica_count(); ++i)
         std::printf("digest %016llx\n", static_cast<unsigned long long>(digest(model.module(i))));
-    if (strategy.worker() == 0) report(model.module(), initial, batches, steps, strategy.replica_count());
+    if (strategy.rank() == 0) report(model.module(), initial, batches, steps, strategy.replica_count());
     return 0;
 }
 

@@ -98,7 +98,7 @@ torch.manual_seed(11)
 initial = Net().state_dict()
 with mdist.Strategy() as strategy:
     modules = [Net() for _ in range(strategy.local_replica_count)]  # equal weights come from replica 0
-    if strategy.worker == 0:
+    if strategy.rank == 0:
         modules[0].load_state_dict(copy.deepcopy(initial))
     digests = [None] * len(modules)
     strategy.run(train)

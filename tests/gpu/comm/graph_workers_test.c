@@ -2,6 +2,7 @@
 // Recorded steps on workers with one GPU or two each. The graphs contain NCCL's operations, and all workers must launch
 // the same graphs. Also the loss of a worker while a graph runs.
 #include "multi.h"
+#include "started.h"
 
 #include <signal.h>
 
@@ -25,7 +26,7 @@ static int32_t body(mdist_replica_t *replica, void *user_data) {
     const mdist_buffer_t out = buffer_of(self->replicas[local].sums, MDIST_INT32, ELEMENTS);
     ++self->replicas[local].calls;
     if (mdist_all_reduce(replica, MDIST_SUM, &in, &out, 1, NULL, NULL) != MDIST_OK) return 1;
-    if (mdist_all_reduce_start(replica, MDIST_SUM, &out, &out, 1, &work, NULL, NULL) != MDIST_OK) return 2;
+    if (start_all_reduce(replica, MDIST_SUM, &out, &out, 1, &work, NULL, NULL) != MDIST_OK) return 2;
     if (mdist_work_wait(work, MDIST_FOREVER, &done, NULL) != MDIST_OK) return 3;
     mdist_work_destroy(work);
     return 0;
@@ -47,7 +48,7 @@ static void join_by_nccl(Self *self) {
 }
 
 static void run_once(Self *self) {
-    GIVES(MDIST_OK, mdist_run(self->strategy, step, self, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(self->strategy, step, self, NULL, &error));
 }
 
 static void sums(void) {
@@ -73,7 +74,7 @@ static void different_keys(void) {
     join_by_nccl(&self);
     for (self.key = 0; self.key < 2; ++self.key) run_once(&self);
     self.key = rank == 0;
-    GIVES(MDIST_ERR_MISMATCH, mdist_run(self.strategy, step, &self, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_MISMATCH, mdist_run(self.strategy, step, &self, NULL, &error));
     REQUIRE(strstr(message, "mdist_replica_graph(key 0)") != NULL);
     REQUIRE(strstr(message, "mdist_replica_graph(key 1)") != NULL);
     mdist_strategy_destroy(self.strategy);
@@ -89,7 +90,7 @@ static int32_t until_lost(mdist_replica_t *replica, void *user_data) {
 static void one_dies(void) {
     Self self;
     join_by_nccl(&self);
-    GIVES(MDIST_ERR_PEER_LOST, mdist_run(self.strategy, until_lost, &self, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_PEER_LOST, mdist_run(self.strategy, until_lost, &self, NULL, &error));
     REQUIRE(self.replicas[0].calls == 1);
     mdist_strategy_destroy(self.strategy);
 }

@@ -2,6 +2,7 @@
 // NCCL over worker processes: every kind of collective, blocking and started, in one order. If a worker is lost, all
 // others get an error in time.
 #include "multi.h"
+#include "started.h"
 
 #include <signal.h>
 
@@ -39,7 +40,7 @@ static const char *round_of(mdist_replica_t *replica, uint32_t id, uint32_t n) {
     const mdist_buffer_t late = buffer_of(started, MDIST_INT32, ELEMENTS);
     mdist_work_t *work = NULL;
     int32_t done = 0;
-    if (mdist_all_reduce_start(replica, MDIST_MAX, &late, &late, 1, &work, NULL, NULL) != MDIST_OK) return "start";
+    if (start_all_reduce(replica, MDIST_MAX, &late, &late, 1, &work, NULL, NULL) != MDIST_OK) return "start";
     if (mdist_all_reduce(replica, MDIST_SUM, &all, &all, 1, NULL, NULL) != MDIST_OK) return "all_reduce";
     if (!all_are(sum, ELEMENTS, (int32_t)(n * (n - 1) / 2))) return "sums";
     if (mdist_work_wait(work, MDIST_FOREVER, &done, NULL) != MDIST_OK || !done) return "wait";
@@ -79,7 +80,7 @@ static int32_t rounds(mdist_replica_t *replica, void *user_data) {
 
 static void all_kinds(void) {
     Self self = {.strategy = strategy_by_nccl()};
-    GIVES(MDIST_OK, mdist_run(self.strategy, rounds, &self, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(self.strategy, rounds, &self, NULL, &error));
     for (int r = 0; r < MOST_REPLICAS; ++r) REQUIRE(self.notes[r].text[0] == '\0');
     mdist_strategy_destroy(self.strategy);
 }
@@ -99,7 +100,7 @@ static int32_t until_lost(mdist_replica_t *replica, void *user_data) {
 
 static void one_dies(void) {
     Self self = {.strategy = strategy_by_nccl(), .dies = rank == victim};
-    GIVES(MDIST_ERR_PEER_LOST, mdist_run(self.strategy, until_lost, &self, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_PEER_LOST, mdist_run(self.strategy, until_lost, &self, NULL, &error));
     mdist_strategy_destroy(self.strategy);
 }
 

@@ -161,12 +161,12 @@ static mdist_status_t go_on(Part *self, mdist_error_t **error) {
 }
 
 static void print_generation(const Part *self) {
-    const uint32_t rank = mdist_strategy_worker(self->strategy), count = mdist_strategy_worker_count(self->strategy);
+    const uint32_t rank = mdist_strategy_rank(self->strategy), count = mdist_strategy_worker_count(self->strategy);
     const uint32_t first = first_replica_of_rank(&plan, rank, count);
     printf("generation %" PRIu32 " rank %" PRIu32 " of %" PRIu32 "\n", self->change.generation, rank, count);
     fflush(stdout);
     const mdist_change_t *const change = &self->change;
-    const int is_told = change->worker == rank && change->worker_count == count && change->first_replica_id == first;
+    const int is_told = change->rank == rank && change->worker_count == count && change->first_replica_id == first;
     const uint32_t here = mdist_strategy_local_replica_count(self->strategy);
     if (here == first_replica_of_rank(&plan, rank + 1, count) - first && (change->generation == 1 || is_told)) return;
     puts("other replicas than those");

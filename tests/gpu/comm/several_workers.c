@@ -75,7 +75,7 @@ static void sums(void) {
     GIVES(MDIST_OK, mdist_tensor_describe((void *)zeros, MDIST_FLOAT32, shape, 1, &initial, &error));
     GIVES(MDIST_OK, mdist_variable_create(strategy, "w", &initial, &variable, NULL, &error));
     if (strcmp(implementation, "ring") == 0) require_no_other_context();
-    GIVES(MDIST_OK, mdist_run(strategy, rounds, &self, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, rounds, &self, NULL, &error));
     if (strcmp(implementation, "ring") == 0) require_no_other_context();
     mdist_variable_destroy(variable);
     mdist_free(self.memory);
@@ -98,7 +98,7 @@ static void one_dies(void) {
     mdist_strategy_t *const strategy = join();
     Self self = {.dies = 1};
     GIVES(MDIST_OK, mdist_alloc(strategy, 0, ELEMENTS * sizeof(float), &self.memory, &error));
-    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, until_lost, &self, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_ERR_PEER_LOST, mdist_run(strategy, until_lost, &self, NULL, &error));
     REQUIRE(self.seconds < MOST_SECONDS);
     mdist_free(self.memory);
     mdist_strategy_destroy(strategy);

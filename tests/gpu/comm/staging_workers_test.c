@@ -4,6 +4,7 @@
 // too.
 #include "../../fake_gpu/fake_gpu.h"
 #include "multi.h"
+#include "started.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -25,8 +26,8 @@ static const char *small_and_large(mdist_replica_t *replica, int32_t round) {
     const mdist_buffer_t second = buffer_of(large, MDIST_INT32, 2 * ELEMENTS);
     mdist_work_t *works[2] = {NULL, NULL};
     int32_t done = 0;
-    if (mdist_all_reduce_start(replica, MDIST_SUM, &first, &first, 1, &works[0], NULL, NULL) != MDIST_OK ||
-        mdist_all_reduce_start(replica, MDIST_MAX, &second, &second, 1, &works[1], NULL, NULL) != MDIST_OK)
+    if (start_all_reduce(replica, MDIST_SUM, &first, &first, 1, &works[0], NULL, NULL) != MDIST_OK ||
+        start_all_reduce(replica, MDIST_MAX, &second, &second, 1, &works[1], NULL, NULL) != MDIST_OK)
         return "start";
     for (int i = 0; i < 2; ++i) {
         if (mdist_work_wait(works[i], MDIST_FOREVER, &done, NULL) != MDIST_OK || !done) return "wait";
@@ -55,7 +56,7 @@ static void in_a_row(void) {
     GIVES(MDIST_OK, mdist_config_load_environment(config, &error));
     GIVES(MDIST_OK, mdist_strategy_create(config, &strategy, &error));
     mdist_config_destroy(config);
-    GIVES(MDIST_OK, mdist_run(strategy, rounds, notes, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, rounds, notes, NULL, &error));
     mdist_strategy_destroy(strategy);
 }
 
@@ -177,19 +178,19 @@ static void adds_up_on_gpus(void) {
     mdist_strategy_t *const strategy = join();
     for (size_t turn = 0; turn < 2 * (sizeof ops / sizeof ops[0]); ++turn) {
         fill_numbers(ops[turn / 2], (int)(turn % 2));
-        GIVES(MDIST_OK, mdist_run(strategy, sum_both, &sums, NULL, 0, NULL, 0, NULL, &error));
+        GIVES(MDIST_OK, mdist_run(strategy, sum_both, &sums, NULL, &error));
         for (uint32_t r = 0; r < own; ++r)
             check_numbers(sums.in_place ? sums.single[r] : sums.single_result[r],
                           sums.in_place ? sums.half[r] : sums.half_result[r], 0, ELEMENTS);
     }
     fill_numbers(MDIST_SUM, 0);
-    GIVES(MDIST_OK, mdist_run(strategy, sum_to_root, &sums, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, sum_to_root, &sums, NULL, &error));
     if (rank + 1 == worker_count) check_numbers(sums.single_result[own - 1], NULL, 0, ELEMENTS);
-    GIVES(MDIST_OK, mdist_run(strategy, sum_and_scatter, &sums, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, sum_and_scatter, &sums, NULL, &error));
     for (uint32_t r = 0; r < own; ++r)
         check_numbers(sums.single_result[r], NULL, ELEMENTS * (first + r) / all, ELEMENTS * (first + r + 1) / all);
     const uint64_t before = copies();
-    GIVES(MDIST_OK, mdist_run(strategy, sum_single, &sums, NULL, 0, NULL, 0, NULL, &error));
+    GIVES(MDIST_OK, mdist_run(strategy, sum_single, &sums, NULL, &error));
     for (uint32_t r = 0; r < own; ++r) check_numbers(sums.single[r], NULL, 0, ELEMENTS);
     // Sums of subtrees go to the host, and each GPU gets the result once. GPUs that cannot reach each other add up
     // nothing.

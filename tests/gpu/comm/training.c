@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training.h"
+#include "started.h"
 
 #include "mdist_test.h"
 
@@ -90,7 +91,7 @@ static mdist_status_t reduce(mdist_replica_t *replica, Training *self, uint32_t 
     }
     switch (way) {
         case STARTED:
-            status = mdist_all_reduce_start(replica, op, in, out, plan->tensors, &work, NULL, error);
+            status = start_all_reduce(replica, op, in, out, plan->tensors, &work, NULL, error);
             if (status == MDIST_OK) status = mdist_work_wait(work, MDIST_FOREVER, &done, error);
             mdist_work_destroy(work);
             return status;
@@ -307,7 +308,8 @@ mdist_status_t make_step(Training *self, mdist_error_t **error) {
     if (self->input != NULL) TRY(mdist_iterator_next(self->input, &element, 1, error));
     const size_t arguments = self->input != NULL ? 1 : 0;
     const mdist_status_t status =
-        mdist_run(self->strategy, training_step, self, &element, arguments, NULL, 0, NULL, error);
+        mdist_run(self->strategy, training_step, self,
+                  &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &element, .argument_count = arguments}, error);
     mdist_value_destroy(element);
     return status;
 }

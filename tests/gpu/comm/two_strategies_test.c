@@ -48,7 +48,7 @@ typedef struct Task {
 static void *run_task(void *argument) {
     Task *const self = argument;
     mdist_error_t *error = NULL;
-    self->status = mdist_run(self->strategy, add_up, &self->number, NULL, 0, NULL, 0, NULL, &error);
+    self->status = mdist_run(self->strategy, add_up, &self->number, NULL, &error);
     if (error != NULL) snprintf(self->text, sizeof self->text, "%s", mdist_error_message(error));
     mdist_error_free(error);
     return NULL;

@@ -207,7 +207,11 @@ static void use_values(mdist_strategy_t *strategy, mdist_value_t *const *argumen
     const uint32_t replicas = mdist_strategy_local_replica_count(strategy);
     for (uint32_t i = 0; i < replicas; ++i)
         OK(mdist_alloc(strategy, i, COUNT * sizeof(float), &self.maxima[i], &error));
-    const mdist_status_t status = mdist_run(strategy, use, &self, arguments, 3, results, 3, NULL, &error);
+    const mdist_status_t status =
+        mdist_run(strategy, use, &self,
+                  &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = arguments, .argument_count = 3,
+                                    .results = results, .result_count = 3},
+                  &error);
     for (uint32_t i = 0; i < replicas; ++i) assert_string_equal(self.notes[i].text, "");
     assert_int_equal(status, MDIST_OK);
     for (uint32_t i = 0; i < replicas; ++i) {
@@ -215,7 +219,9 @@ static void use_values(mdist_strategy_t *strategy, mdist_value_t *const *argumen
         mdist_free(self.maxima[i]);
     }
     for (size_t result = 0; result < 3; ++result) mdist_value_destroy(results[result]);
-    OK(mdist_update_non_slot(strategy, update, &self, arguments, 3, NULL, 0, &error));
+    OK(mdist_update_devices(strategy, update, &self,
+                            &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = arguments, .argument_count = 3},
+                            &error));
 }
 
 static void a_replica_sees_a_value_of_another_card_on_its_own(void **state) {

@@ -10,7 +10,7 @@ typedef mdist_value_t *Reduction(mdist_strategy_t *strategy, mdist_reduce_op_t o
 static mdist_value_t *whole(mdist_strategy_t *strategy, mdist_reduce_op_t op) {
     mdist_error_t *error = NULL;
     mdist_value_t *out = NULL, *const value = numbers_of_replicas(strategy, 7, 11, 0);
-    OK(mdist_strategy_reduce(strategy, op, value, NULL, 0, &out, NULL, &error));
+    OK(mdist_strategy_reduce(strategy, op, value, &out, NULL, &error));
     expect_place(out, 0, -1);
     mdist_value_destroy(value);
     return out;
@@ -42,7 +42,7 @@ static mdist_value_t *over_axes(mdist_strategy_t *strategy, mdist_reduce_op_t op
     mdist_error_t *error = NULL;
     mdist_value_t *out = NULL, *const value = numbers_of_replicas(strategy, 4, 6, 1);
     const int32_t axis = 0;
-    OK(mdist_strategy_reduce(strategy, op, value, &axis, 1, &out, NULL, &error));
+    OK(mdist_strategy_reduce_axes(strategy, op, value, &axis, 1, &out, NULL, &error));
     mdist_value_destroy(value);
     return out;
 }
@@ -64,7 +64,7 @@ static mdist_value_t *rows(mdist_strategy_t *strategy, mdist_reduce_op_t op) {
     mdist_tensor_t tensors[MOST_REPLICAS];
     for (uint32_t i = 0; i < MOST_REPLICAS; ++i) tensors[i] = tensor_of(indices[i], MDIST_INT64, 2);
     OK(mdist_value_per_replica(strategy, tensors, mdist_strategy_local_replica_count(strategy), &which, &error));
-    OK(mdist_value_rows(which, values, &some, &error));
+    OK(mdist_value_sparse(which, values, &some, &error));
     OK(mdist_strategy_reduce_to(strategy, op == MDIST_MEAN ? MDIST_MEAN : MDIST_SUM, &some, NULL, 1, &out, NULL,
                                 &error));
     expect_on_replicas(strategy, out);

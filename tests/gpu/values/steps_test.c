@@ -38,7 +38,8 @@ static int32_t losses_of_argument(mdist_replica_t *replica, void *user_data) {
 static void losses_on(mdist_strategy_t *strategy, Step *step) {
     mdist_error_t *error = NULL;
     mdist_value_t *const terms = numbers_of_replicas(strategy, 3, 4, 1);
-    OK(mdist_run(strategy, losses_of_argument, step, &terms, 1, NULL, 0, NULL, &error));
+    OK(mdist_run(strategy, losses_of_argument, step,
+                 &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &terms, .argument_count = 1}, &error));
     expect_no_notes(step);
     mdist_value_destroy(terms);
 }
@@ -67,15 +68,16 @@ static int32_t assigns_rows(mdist_replica_t *replica, void *user_data) {
     int64_t numbers[] = {2, 0, 2};
     const mdist_tensor_t indices = tensor_of(numbers, MDIST_INT64, 3); // on the host; the rows lie on the GPU
     if (note(notes, MDIST_OK, mdist_replica_argument(replica, 0, NULL, &rows, &error), &error, "argument")) return 1;
-    note(notes, MDIST_OK, mdist_all_reduce_rows(replica, MDIST_MEAN, &indices, &rows, &sum, NULL, &error), &error,
+    note(notes, MDIST_OK, mdist_all_reduce_sparse(replica, MDIST_MEAN, &indices, &rows, &sum, NULL, &error), &error,
          "rows");
     note(notes, MDIST_OK, mdist_value_tensor(sum, 0, &all, &error), &error, "their memory");
     note(notes, MDIST_OK, mdist_replica_set_result(replica, 0, NULL, &all, &error), &error, "result");
     mdist_value_destroy(sum);
     for (int assign = MDIST_ASSIGN_ADD; assign <= MDIST_ASSIGN_DIV; ++assign)
-        note(notes, MDIST_OK,
-             mdist_replica_assign_rows(replica, step->variable, (mdist_assign_t)assign, &indices, &rows, NULL, &error),
-             &error, "assign");
+        note(
+            notes, MDIST_OK,
+            mdist_replica_assign_sparse(replica, step->variable, (mdist_assign_t)assign, &indices, &rows, NULL, &error),
+            &error, "assign");
     return 0;
 }
 
@@ -96,7 +98,10 @@ static void rows_on(mdist_strategy_t *strategy, mdist_value_t **sum, mdist_value
     mdist_error_t *error = NULL;
     Step step = {.variable = make_variable(strategy, "v")};
     mdist_value_t *const rows = numbers_of_replicas(strategy, 3, COUNT / 3, 0);
-    OK(mdist_run(strategy, assigns_rows, &step, &rows, 1, sum, 1, NULL, &error));
+    OK(mdist_run(strategy, assigns_rows, &step,
+                 &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &rows, .argument_count = 1, .results = sum,
+                                   .result_count = 1},
+                 &error));
     expect_no_notes(&step);
     OK(mdist_variable_read(step.variable, read, NULL, &error));
     expect_place(*read, 0, -1);
@@ -140,7 +145,10 @@ static void map_on(mdist_strategy_t *strategy, mdist_value_t **results) {
     const mdist_tensor_t tensor = tensor_of(numbers, MDIST_FLOAT32, COUNT);
     mdist_value_t *argument = NULL;
     OK(mdist_strategy_broadcast(strategy, &tensor, &argument, &error));
-    OK(mdist_map(strategy, 5, element_and_argument, &step, &argument, 1, results, 2, NULL, &error));
+    OK(mdist_map(strategy, 5, element_and_argument, &step,
+                 &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &argument, .argument_count = 1,
+                                   .results = results, .result_count = 2},
+                 &error));
     expect_no_notes(&step);
     mdist_value_destroy(argument);
 }
@@ -180,7 +188,11 @@ static int32_t puts_out(mdist_replica_t *replica, void *user_data) {
 static int32_t loop_body(mdist_strategy_t *strategy, mdist_loop_t *loop, mdist_value_t *element, void *user_data) {
     Step *const step = user_data;
     step->loop = loop;
-    return mdist_run(strategy, puts_out, step, &element, 1, NULL, 0, NULL, NULL) == MDIST_OK ? 0 : 1;
+    return mdist_run(strategy, puts_out, step,
+                     &(mdist_run_io_t){sizeof(mdist_run_io_t), .arguments = &element, .argument_count = 1},
+                     NULL) == MDIST_OK
+               ? 0
+               : 1;
 }
 
 static mdist_iterator_t *batches_of(mdist_strategy_t *strategy, uint64_t rows, uint64_t batch,

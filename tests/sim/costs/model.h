@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulated job costs: hosts, workers and wires, in nanoseconds. docs/performance/costs.md says where the
-// numbers come from, and how well the model agrees with real runs.
+// What the simulated job costs: hosts, workers and wires, in nanoseconds. docs/maintainers/performance/costs.md says
+// where the numbers come from, and how well the model agrees with real runs.
 #pragma once
 
 #include <cstdint>

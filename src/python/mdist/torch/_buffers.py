@@ -39,7 +39,7 @@ def checked(tensor: Any, what: str) -> torch.Tensor:
     if tensor.device.type != "cpu":
         raise ValueError(f"{what}: a tensor on {tensor.device}; backend mdist works on tensors of the CPU. Use .cpu()")
     if tensor.layout != torch.strided:
-        raise ValueError(f"{what}: a sparse tensor ({tensor.layout}); use .to_dense(), or Replica.all_reduce_rows")
+        raise ValueError(f"{what}: a sparse tensor ({tensor.layout}); use .to_dense(), or Replica.all_reduce_sparse")
     return tensor.detach()
 
 

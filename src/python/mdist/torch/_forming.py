@@ -80,7 +80,7 @@ def form(store: Any, rank: int, size: int, timeout: timedelta, options: Mapping[
     """Makes this process's strategy. All processes of the group call it; `store` is that of the group."""
     keys = _settings(options, timeout)
     if size == 1:
-        return Strategy(Config(keys, strategy="mirrored", devices="cpu"))
+        return Strategy(Config.empty(keys, strategy="mirrored", devices="cpu"))
     address, holder = _own_address()
     with holder:  # until all have chosen
         store.set(f"mdist/{rank}", address)
@@ -88,10 +88,10 @@ def form(store: Any, rank: int, size: int, timeout: timedelta, options: Mapping[
     keys.update({"strategy": "multi_worker", "devices": "cpu", "cluster.worker": ",".join(addresses),
                  "task.type": "worker", "task.index": rank})
     if not has("secret"):
-        return Strategy(Config(keys))
+        return Strategy(Config.empty(keys))
     path = _secret_file(_agreed_secret(store, rank))
     try:
-        return Strategy(Config(keys, secret_file=path))
+        return Strategy(Config.empty(keys, secret_file=path))
     finally:
         os.unlink(path)
 

@@ -17,6 +17,7 @@ import torch.distributed as dist
 
 from .._abi import CallOptions, ReduceOp
 from .._library import _lib
+from .._operands import _collective_description
 from ..errors import Error, _new
 from ._buffers import Operand, checked, operation, reducible
 from ._forming import form
@@ -139,16 +140,18 @@ class ProcessGroup(dist.ProcessGroup):
     def _start(self, what: str, function: str, head: Sequence[Any], operands: Sequence[Operand | None], *tail: Any,
                timeout: Any = None, results: Sequence[torch.Tensor] = (),
                message: bool = False) -> Work:
-        """Starts mdist_<function>_start(replica, *head, buffers ..., count, out, options, error)."""
+        """Starts the collective, or the message, of that name."""
         if self._closed:
             raise BackendError(f"{what}: the process group was destroyed")
         buffers: list[Any] = [operand and operand.buffers for operand in operands]
         count = [len(next(one for one in buffers if one is not None))] if buffers and not message else []
-        arguments = [self.replica._handle, *head, *_interleaved(buffers, tail), *count]
+        arguments = [*head, *_interleaved(buffers, tail), *count] if message else \
+            [byref(_collective_description(function, head, _interleaved(buffers, tail), count, bool(tail)))]
+        start = getattr(_lib, f"mdist_{function}_start") if message else _lib.mdist_collective_start
         with self.lock:
             self._forget()
             try:
-                handle = _new(getattr(_lib, f"mdist_{function}_start"), *arguments, options=[_limit(self._seconds(timeout))])
+                handle = _new(start, self.replica._handle, *arguments, options=[_limit(self._seconds(timeout))])
             except Error as error:
                 self._failed = True
                 raise raised_as_backend_error(error) from None

@@ -91,7 +91,7 @@ def _reduced(group: ProcessGroup, tensor: torch.Tensor, op: ReduceOp, timeout: A
     numbers = (tensor.indices() * torch.tensor(steps)[:, None]).sum(0)
     try:
         with group.lock:
-            rows = group.replica.all_reduce_rows(op, numbers, reducible(values, op, "all_reduce"),
+            rows = group.replica.all_reduce_sparse(op, numbers, reducible(values, op, "all_reduce"),
                                                  group._seconds(timeout))
     except Error as error:
         group._failed = True

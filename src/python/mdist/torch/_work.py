@@ -30,7 +30,7 @@ def raised_as_backend_error(error: Error) -> BackendError:
     if error.status == Status.TIMEOUT and "timeout" not in text.lower():
         text += ". This is the timeout of the call, or else of the process group"
     return BackendError(text, error.status, error.reason, error.operation, error.replica, error.native,
-                        error.worker)
+                        error.rank)
 
 
 def untraced(kind: Any) -> Any:

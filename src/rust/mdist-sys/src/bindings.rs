@@ -2,19 +2,18 @@
 // Made by regenerate.
 
 pub const MDIST_VERSION_MAJOR: u32 = 0;
-pub const MDIST_VERSION_MINOR: u32 = 2;
+pub const MDIST_VERSION_MINOR: u32 = 3;
 pub const MDIST_VERSION_PATCH: u32 = 0;
-pub const MDIST_VERSION: u32 = 200;
-pub const MDIST_FOREVER: u64 = 9223372036854775807;
+pub const MDIST_VERSION: u32 = 300;
+pub const MDIST_FOREVER: u64 = 9223372036854775553;
 pub const MDIST_NONE: u32 = 4294967295;
 pub const MDIST_MAX_RANK: u32 = 8;
-pub const MDIST_ROWS: u64 = 9223372036854775807;
-pub const MDIST_UNKNOWN: u64 = 9223372036854775807;
+pub const MDIST_UNKNOWN_LENGTH: u64 = 9223372036854775554;
 pub const MDIST_MAP_UNORDERED: u32 = 1;
-pub const MDIST_LATEST: u64 = 9223372036854775807;
+pub const MDIST_LATEST: u64 = 9223372036854775555;
 pub const MDIST_RESTORE_PARTIAL: u32 = 1;
 pub const MDIST_GENERATOR_ANY_THREAD: u32 = 1;
-pub const MDIST_SHARD_HINT: u64 = 9223372036854775807;
+pub const MDIST_ONE_PER_WORKER: u64 = 9223372036854775556;
 pub const MDIST_INPUT_NO_SPLIT: u32 = 1;
 pub const MDIST_INPUT_WHOLE_STEPS: u32 = 2;
 pub const MDIST_INPUT_PLACE_ON_DEVICE: u32 = 4;
@@ -125,7 +124,7 @@ extern "C" {
     #[doc = ""]
     #[doc = " That is the worker that is lost or late, or that made a different call."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_error_worker(error: *const mdist_error_t) -> u32;
+    pub fn mdist_error_rank(error: *const mdist_error_t) -> u32;
 }
 extern "C" {
     #[doc = " Returns the underlying number; 0 if there is none."]
@@ -340,7 +339,7 @@ extern "C" {
     pub fn mdist_config_key_count() -> usize;
 }
 extern "C" {
-    #[doc = " Fills @p out with key @p index, in the order of docs/configuration.md."]
+    #[doc = " Fills @p out with key @p index, in the order of docs/reference/configuration.md."]
     #[doc = ""]
     #[doc = " The caller sets struct_size, and sets all other fields to 0. If the caller is newer than the library, fields that the"]
     #[doc = " library lacks stay 0."]
@@ -683,8 +682,8 @@ extern "C" {
 extern "C" {
     #[doc = " Fills @p out with a description of the memory at @p data, on the host or on a GPU. The library finds out which."]
     #[doc = ""]
-    #[doc = " It checks the type, the rank, and that the size in bytes fits. Without data the first dimension may be MDIST_ROWS,"]
-    #[doc = " for mdist_dataset_map."]
+    #[doc = " It checks the type, the rank, and that the size in bytes fits. Without data the first dimension may be"]
+    #[doc = " MDIST_UNKNOWN_LENGTH, for mdist_dataset_map."]
     #[doc = " @param data   may be NULL: to be filled in later, or zeros where a function says so. Cast away const for memory that"]
     #[doc = "               is only read."]
     #[doc = " @param shape  @p rank dimensions; may be NULL for a scalar"]
@@ -886,7 +885,7 @@ extern "C" {
     #[doc = " MDIST_ERR_UNSUPPORTED for them. (TensorFlow: IndexedSlices.)"]
     #[doc = " @param out  shares the tensors of @p indices and @p values; both may be destroyed"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_value_rows(
+    pub fn mdist_value_sparse(
         indices: *const mdist_value_t,
         values: *const mdist_value_t,
         out: *mut *mut mdist_value_t,
@@ -948,7 +947,7 @@ pub use self::mdist_implementation as mdist_implementation_t;
 #[doc = " - The library compares each operation with those of the other replicas."]
 #[doc = " - Each operation has the whole timeout. If one fails, those before it are done."]
 #[doc = " - These calls take packs: mdist_all_reduce, mdist_strategy_all_reduce, mdist_strategy_reduce without axes, and"]
-#[doc = "   mdist_strategy_reduce_to. The `_start` collectives refuse them. Other calls do not use them."]
+#[doc = "   mdist_strategy_reduce_to. mdist_collective_start refuses them. Other calls do not use them."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct mdist_call_options {
@@ -1107,7 +1106,7 @@ fn bindgen_test_layout_mdist_call_options() {
 #[doc = " - The library compares each operation with those of the other replicas."]
 #[doc = " - Each operation has the whole timeout. If one fails, those before it are done."]
 #[doc = " - These calls take packs: mdist_all_reduce, mdist_strategy_all_reduce, mdist_strategy_reduce without axes, and"]
-#[doc = "   mdist_strategy_reduce_to. The `_start` collectives refuse them. Other calls do not use them."]
+#[doc = "   mdist_strategy_reduce_to. mdist_collective_start refuses them. Other calls do not use them."]
 pub type mdist_call_options_t = mdist_call_options;
 extern "C" {
     #[doc = " Creates a strategy from @p config, or from the environment if @p config is NULL."]
@@ -1116,7 +1115,7 @@ extern "C" {
     #[doc = ""]
     #[doc = " If the configuration names other workers, the workers meet in this call. It returns when all have come. A worker"]
     #[doc = " that is refused fails at once; the others wait for the right one until `communication.join_timeout`."]
-    #[doc = " (docs/configuration.md says how to name workers. A config that you made looks at the environment only if"]
+    #[doc = " (docs/reference/clusters.md says how to name workers. A config that you made looks at the environment only if"]
     #[doc = " mdist_config_load_environment loaded it. If it did not, and names no other workers, workers that the environment"]
     #[doc = " tells of would each train alone: after `mdist launch` that is MDIST_ERR_CONFIG, reason `unread`, and a warning after"]
     #[doc = " other launchers. The key `strategy: mirrored`, or MDIST_BOOTSTRAP=single, says that it is meant.)"]
@@ -1157,7 +1156,7 @@ extern "C" {
 extern "C" {
     #[doc = " Returns MDIST_OK while collectives can go on, else the error that ended them."]
     #[doc = ""]
-    #[doc = " That error is the one that the first failed call got: MDIST_ERR_PEER_LOST with mdist_error_worker, MDIST_ERR_TIMEOUT,"]
+    #[doc = " That error is the one that the first failed call got: MDIST_ERR_PEER_LOST with mdist_error_rank, MDIST_ERR_TIMEOUT,"]
     #[doc = " MDIST_ERR_ABORTED ... The function only reads what this worker knows. Workers exchange heartbeats all the time"]
     #[doc = " (`communication.heartbeat_timeout`), so a lost worker shows up here without any collective. (TensorFlow:"]
     #[doc = " check_health.)"]
@@ -1193,10 +1192,16 @@ extern "C" {
 extern "C" {
     #[doc = " Returns this worker's rank, from 0; MDIST_NONE for a bad handle."]
     #[doc = ""]
-    #[doc = " If all workers have as many replicas, its replica ids start at rank * local replicas. In an elastic job they start at"]
-    #[doc = " mdist_change_t::first_replica_id (elastic.h)."]
+    #[doc = " mdist_strategy_first_replica_id says where its replica ids begin."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_strategy_worker(strategy: *const mdist_strategy_t) -> u32;
+    pub fn mdist_strategy_rank(strategy: *const mdist_strategy_t) -> u32;
+}
+extern "C" {
+    #[doc = " Returns the replica id of this worker's first local replica; MDIST_NONE for a bad handle."]
+    #[doc = ""]
+    #[doc = " Local replica i has this id plus i. In an elastic job it changes with mdist_regroup."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.3"]
+    pub fn mdist_strategy_first_replica_id(strategy: *const mdist_strategy_t) -> u32;
 }
 extern "C" {
     #[doc = " Returns 1 on the one worker that does what is done once per job, else 0."]
@@ -1220,6 +1225,160 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
+#[doc = " What goes into a run and comes out of it. NULL: nothing, and the strategy's limits. (mdist_run, mdist_map,"]
+#[doc = " mdist_run_named, mdist_run_begin, mdist_update, mdist_update_devices, mdist_update_named.)"]
+#[doc = ""]
+#[doc = " @p results receives values that you own, also those that are NULL because nobody set them. They stay untouched if the"]
+#[doc = " call fails."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_run_io {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub arguments: *const *mut mdist_value_t,
+    pub argument_count: usize,
+    pub results: *mut *mut mdist_value_t,
+    pub result_count: usize,
+    pub timeout_ns: u64,
+}
+#[test]
+fn bindgen_test_layout_mdist_run_io() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_run_io>(),
+        48usize,
+        concat!("Size of: ", stringify!(mdist_run_io))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_run_io>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_run_io))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_run_io>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_run_io),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_flags() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_run_io>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_run_io),
+                "::",
+                stringify!(flags)
+            )
+        );
+    }
+    test_field_flags();
+    fn test_field_arguments() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_run_io>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).arguments) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_run_io),
+                "::",
+                stringify!(arguments)
+            )
+        );
+    }
+    test_field_arguments();
+    fn test_field_argument_count() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_run_io>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).argument_count) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_run_io),
+                "::",
+                stringify!(argument_count)
+            )
+        );
+    }
+    test_field_argument_count();
+    fn test_field_results() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_run_io>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).results) as usize - ptr as usize
+            },
+            24usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_run_io),
+                "::",
+                stringify!(results)
+            )
+        );
+    }
+    test_field_results();
+    fn test_field_result_count() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_run_io>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).result_count) as usize - ptr as usize
+            },
+            32usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_run_io),
+                "::",
+                stringify!(result_count)
+            )
+        );
+    }
+    test_field_result_count();
+    fn test_field_timeout_ns() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_run_io>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).timeout_ns) as usize - ptr as usize
+            },
+            40usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_run_io),
+                "::",
+                stringify!(timeout_ns)
+            )
+        );
+    }
+    test_field_timeout_ns();
+}
+#[doc = " What goes into a run and comes out of it. NULL: nothing, and the strategy's limits. (mdist_run, mdist_map,"]
+#[doc = " mdist_run_named, mdist_run_begin, mdist_update, mdist_update_devices, mdist_update_named.)"]
+#[doc = ""]
+#[doc = " @p results receives values that you own, also those that are NULL because nobody set them. They stay untouched if the"]
+#[doc = " call fails."]
+pub type mdist_run_io_t = mdist_run_io;
 #[doc = " Your computation. The library calls it once per local replica."]
 #[doc = ""]
 #[doc = " It returns 0, or any other number to fail the run. If that was the first cause, mdist_error_native gives the number."]
@@ -1254,14 +1413,8 @@ extern "C" {
     #[doc = " - MDIST_ERR_WRONG_CONTEXT: called in a step"]
     #[doc = " - MDIST_ERR_FAILED_PRECONDITION: another thread is running this strategy"]
     #[doc = ""]
-    #[doc = " @param options    timeout_ns applies to the collectives of this run that give none of their own"]
-    #[doc = " @param arguments  values that a step reads with mdist_replica_argument. Each replica sees its own tensor of a"]
-    #[doc = "                   per-replica or mirrored value; all see the one tensor of a plain value. May be NULL if the count"]
-    #[doc = "                   is 0."]
-    #[doc = " @param results    receives @p result_count values that steps set with mdist_replica_set_result. A value is plain if"]
-    #[doc = "                   each worker of the job has one replica and the job is not elastic, else per-replica; NULL if no"]
-    #[doc = "                   replica set it. If only some set it: MDIST_ERR_MISMATCH. A result that was set at paths is a"]
-    #[doc = "                   structure; every replica must set the same paths."]
+    #[doc = " @param io  Its results are per-replica values, in every job; NULL for one that no replica set. If only some set it:"]
+    #[doc = "            MDIST_ERR_MISMATCH. A result that was set at paths is a structure; every replica must set the same paths."]
     #[doc = " @thread one at a time per strategy   @blocks until every step has returned"]
     #[doc = " @collective no; the first run of an elastic job makes a commit: all workers"]
     #[doc = " @calls-back step, as its type says; in that commit: the blobs' save functions   @since 0.1"]
@@ -1269,11 +1422,7 @@ extern "C" {
         strategy: *mut mdist_strategy_t,
         step: mdist_step_fn,
         user_data: *mut ::std::os::raw::c_void,
-        arguments: *const *mut mdist_value_t,
-        argument_count: usize,
-        results: *mut *mut mdist_value_t,
-        result_count: usize,
-        options: *const mdist_call_options_t,
+        io: *const mdist_run_io_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -1298,10 +1447,10 @@ extern "C" {
     #[doc = " takes all elements together: MEAN divides by @p count. (TensorFlow: DistributionStrategy.map and its MapOutput.)"]
     #[doc = ""]
     #[doc = " @p function must not call collectives or merges, because replicas have different numbers of elements."]
-    #[doc = " @param count      the same on all workers; if there are results, large enough to give every worker an element"]
-    #[doc = " @param arguments  plain and mirrored values only, since an element must not depend on its replica"]
-    #[doc = " @param results    as in mdist_run, stacked; no rows for a replica without elements. Elements of different types,"]
-    #[doc = "                   shapes or paths are MDIST_ERR_MISMATCH."]
+    #[doc = " @param count  the same on all workers; if there are results, large enough to give every worker an element"]
+    #[doc = " @param io     Arguments are plain and mirrored values only, since an element must not depend on its replica. Results"]
+    #[doc = "               are as in mdist_run, stacked; no rows for a replica without elements. Elements of different types,"]
+    #[doc = "               shapes or paths are MDIST_ERR_MISMATCH."]
     #[doc = " @thread one at a time per strategy   @blocks until the last element is done   @collective no"]
     #[doc = " @calls-back function, as a step of mdist_run   @since 0.1"]
     pub fn mdist_map(
@@ -1309,11 +1458,7 @@ extern "C" {
         count: u64,
         function: mdist_element_fn,
         user_data: *mut ::std::os::raw::c_void,
-        arguments: *const *mut mdist_value_t,
-        argument_count: usize,
-        results: *mut *mut mdist_value_t,
-        result_count: usize,
-        options: *const mdist_call_options_t,
+        io: *const mdist_run_io_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -1435,6 +1580,424 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_dataset {
+    _unused: [u8; 0],
+}
+pub type mdist_dataset_t = mdist_dataset;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_iterator {
+    _unused: [u8; 0],
+}
+pub type mdist_iterator_t = mdist_iterator;
+extern "C" {
+    #[doc = " Makes a dataset whose element i is row i of each array."]
+    #[doc = ""]
+    #[doc = " - The arrays are kept, not copied. They lie on the host and all have the same first dimension."]
+    #[doc = " - They must stay valid and unchanged until @p free_user_data runs."]
+    #[doc = " - If @p free_user_data is NULL, they must stay valid as long as any of these lives: the dataset, datasets made from"]
+    #[doc = "   it, their iterators, their elements."]
+    #[doc = " @thread any   @blocks no   @collective no"]
+    #[doc = " @calls-back free_user_data, on the thread that drops the last reference   @since 0.1"]
+    pub fn mdist_dataset_from_tensors(
+        arrays: *const mdist_tensor_t,
+        component_count: usize,
+        user_data: *mut ::std::os::raw::c_void,
+        free_user_data: mdist_free_fn,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Keeps elements @p index, @p index + @p shards, @p index + 2 * @p shards ..."]
+    #[doc = ""]
+    #[doc = " With MDIST_ONE_PER_WORKER as @p shards, it marks the place where each worker is to keep its own share: see input.h."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_shard(
+        source: *const mdist_dataset_t,
+        shards: u64,
+        index: u64,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Shuffles the elements through a buffer: picks each next element at random from @p buffer_size elements, and refills"]
+    #[doc = " the buffer from the source."]
+    #[doc = ""]
+    #[doc = " A buffer as large as the dataset shuffles it uniformly. The order depends only on @p seed and on how often this"]
+    #[doc = " dataset has been iterated. Two programs, or two workers, that do the same with the same seed get the same order."]
+    #[doc = " @param reshuffle_each_iteration  0: the same order every time. Non-zero: a different order for each iterator of this"]
+    #[doc = "                                  dataset and of all datasets made from it, in the order of their creation, and for"]
+    #[doc = "                                  each epoch of mdist_dataset_repeat within an iterator. A restarted program begins"]
+    #[doc = "                                  with the first order again, unless it restores an iterator: then it continues from"]
+    #[doc = "                                  there"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_shuffle(
+        source: *const mdist_dataset_t,
+        buffer_size: u64,
+        seed: u64,
+        reshuffle_each_iteration: i32,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Repeats the source @p count times, or without end if @p count is MDIST_FOREVER."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_repeat(
+        source: *const mdist_dataset_t,
+        count: u64,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " Computes one element from another. It writes to @p outputs, which have the dtypes and shapes given to"]
+#[doc = " mdist_dataset_map. Their memory is allocated already, and its content is undefined."]
+#[doc = ""]
+#[doc = " Returns 0 on success. Any other number ends the iteration with MDIST_ERR_CALLBACK, and mdist_error_native gives that"]
+#[doc = " number."]
+#[doc = ""]
+#[doc = " The function runs on the thread that asks for the element. It runs on threads of the iterator with `parallel_calls`"]
+#[doc = " (mdist_map_options_t), and if mdist_dataset_prefetch or fetching to devices (input.h) follows. Each iterator makes"]
+#[doc = " one call at a time, except with `parallel_calls`. The function must not call the iterator that it serves."]
+pub type mdist_map_fn = ::std::option::Option<
+    unsafe extern "C" fn(
+        inputs: *const mdist_tensor_t,
+        input_count: usize,
+        outputs: *const mdist_tensor_t,
+        output_count: usize,
+        user_data: *mut ::std::os::raw::c_void,
+    ) -> i32,
+>;
+#[doc = " Options of mdist_dataset_map. NULL, or all zero except struct_size: one element after the other."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_map_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub parallel_calls: u32,
+}
+#[test]
+fn bindgen_test_layout_mdist_map_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_map_options>(),
+        12usize,
+        concat!("Size of: ", stringify!(mdist_map_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_map_options>(),
+        4usize,
+        concat!("Alignment of ", stringify!(mdist_map_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_map_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_map_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_flags() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_map_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_map_options),
+                "::",
+                stringify!(flags)
+            )
+        );
+    }
+    test_field_flags();
+    fn test_field_parallel_calls() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_map_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).parallel_calls) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_map_options),
+                "::",
+                stringify!(parallel_calls)
+            )
+        );
+    }
+    test_field_parallel_calls();
+}
+#[doc = " Options of mdist_dataset_map. NULL, or all zero except struct_size: one element after the other."]
+pub type mdist_map_options_t = mdist_map_options;
+extern "C" {
+    #[doc = " Applies @p map to every element."]
+    #[doc = " @param outputs    dtype and shape of each output component; data is not read; the first dimension may be"]
+    #[doc = "                   MDIST_UNKNOWN_LENGTH"]
+    #[doc = " @param user_data  kept, together with @p map, until the dataset, those made from it and their iterators are gone"]
+    #[doc = " @thread any   @blocks no   @collective no"]
+    #[doc = " @calls-back never in this call: map later, as its type says, and free_user_data, on any thread   @since 0.1"]
+    pub fn mdist_dataset_map(
+        source: *const mdist_dataset_t,
+        map: mdist_map_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        free_user_data: mdist_free_fn,
+        outputs: *const mdist_tensor_t,
+        output_count: usize,
+        out: *mut *mut mdist_dataset_t,
+        options: *const mdist_map_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Joins @p batch_size consecutive elements along a new first dimension."]
+    #[doc = ""]
+    #[doc = " The last batch may be shorter. If @p drop_remainder is non-zero, a shorter last batch is left out. Elements of one"]
+    #[doc = " batch must have equal shapes; otherwise the iteration fails with MDIST_ERR_MISMATCH."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_batch(
+        source: *const mdist_dataset_t,
+        batch_size: u64,
+        drop_remainder: i32,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Prepares elements ahead on a thread of each iterator, up to @p elements of them."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_prefetch(
+        source: *const mdist_dataset_t,
+        elements: u64,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Gives each component a path. The elements stay the same."]
+    #[doc = ""]
+    #[doc = " A path consists of names and positions, as in value.h. It says where a component lies when an element is taken as one"]
+    #[doc = " value. Transforms keep the paths, except those that make components of their own (map). (TensorFlow: elements that"]
+    #[doc = " are dictionaries.)"]
+    #[doc = " @param count  must be mdist_dataset_component_count"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_with_paths(
+        source: *const mdist_dataset_t,
+        paths: *const *const ::std::os::raw::c_char,
+        count: usize,
+        out: *mut *mut mdist_dataset_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Returns the number of components of an element. Returns 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_component_count(dataset: *const mdist_dataset_t) -> usize;
+}
+extern "C" {
+    #[doc = " Describes a component as far as it is known before there is an element (TensorFlow: element_spec). For a distributed"]
+    #[doc = " dataset it describes what each replica gets."]
+    #[doc = " @param out   receives dtype and shape, with MDIST_UNKNOWN_LENGTH for lengths that are not known; data is NULL"]
+    #[doc = " @param path  receives the component's path in an element taken as one value, borrowed from the handle; may be NULL"]
+    #[doc = " @param kind  receives MDIST_VALUE_PLAIN, or MDIST_VALUE_PER_REPLICA if the dataset is distributed; may be NULL"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_dataset_component(
+        dataset: *const mdist_dataset_t,
+        component: usize,
+        out: *mut mdist_tensor_t,
+        path: *mut *const ::std::os::raw::c_char,
+        kind: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a dataset. Datasets made from it, and iterators, live on. NULL is fine."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back free functions given to its sources   @since 0.1"]
+    pub fn mdist_dataset_destroy(dataset: *mut mdist_dataset_t);
+}
+extern "C" {
+    #[doc = " Starts an iteration of a dataset."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterator_create(
+        dataset: *const mdist_dataset_t,
+        out: *mut *mut mdist_iterator_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Gives the next element, as one value for each component. The values are plain; those from a distributed dataset are"]
+    #[doc = " per-replica."]
+    #[doc = ""]
+    #[doc = " - After the last element it returns MDIST_END, on every further call too."]
+    #[doc = " - The values are yours to destroy. They stay valid when the iterator moves on or is destroyed."]
+    #[doc = " - After an error the iterator returns the same error until it is restored (mdist_iterator_restore). Otherwise create"]
+    #[doc = "   a new iterator."]
+    #[doc = " - In a step of mdist_run the call fails with MDIST_ERR_WRONG_CONTEXT: pass elements as arguments instead."]
+    #[doc = ""]
+    #[doc = " If the workers take the elements of a distributed dataset together (input.h says when), this is a call of all"]
+    #[doc = " workers:"]
+    #[doc = " - Its place among the other calls that all workers make together must be the same on all workers."]
+    #[doc = " - While another thread works with the strategy, it fails with MDIST_ERR_FAILED_PRECONDITION, reason `busy`."]
+    #[doc = ""]
+    #[doc = " @param count  must be mdist_dataset_component_count"]
+    #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
+    #[doc = " @collective all workers for a distributed dataset   @calls-back map functions, as mdist_map_fn says   @since 0.1"]
+    pub fn mdist_iterator_next(
+        iterator: *mut mdist_iterator_t,
+        out: *mut *mut mdist_value_t,
+        count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Gives the next element as one value, as the top of this header describes."]
+    #[doc = ""]
+    #[doc = " Pass that value to a run as its one argument. Steps then read mdist_replica_argument(replica, 0, NULL, \"label\", ...)."]
+    #[doc = " Everything else is as in mdist_iterator_next. (TensorFlow: get_next and get_next_as_optional. Where the latter"]
+    #[doc = " returns an optional without a value at the end, this function returns MDIST_END.)"]
+    #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
+    #[doc = " @collective all workers for a distributed dataset   @calls-back map functions, as mdist_map_fn says   @since 0.1"]
+    pub fn mdist_iterator_next_value(
+        iterator: *mut mdist_iterator_t,
+        out: *mut *mut mdist_value_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Returns the number of components of an element, as mdist_dataset_component_count does. It also works after the"]
+    #[doc = " dataset was destroyed or the iteration closed. Returns 0 for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterator_component_count(iterator: *const mdist_iterator_t) -> usize;
+}
+extern "C" {
+    #[doc = " Describes a component, as mdist_dataset_component does. It also works after the dataset was destroyed or the"]
+    #[doc = " iteration closed."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterator_component(
+        iterator: *const mdist_iterator_t,
+        component: usize,
+        out: *mut mdist_tensor_t,
+        path: *mut *const ::std::os::raw::c_char,
+        kind: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Saves the position of an iterator, after the last element that it gave, as one line of printable text."]
+    #[doc = ""]
+    #[doc = " @p text, @p capacity and @p needed work as in mdist_config_get. The text says how many elements were taken, which"]
+    #[doc = " orders the reshuffling shuffles have, and what the dataset is made of. For a distributed dataset one element is a"]
+    #[doc = " step of all replicas, and every worker saves the same text."]
+    #[doc = ""]
+    #[doc = " The number of workers and replicas that may restore the position depends on who saved it:"]
+    #[doc = " - A job in which all workers share every batch (policy DATA; mdist_dataset_explain says so): any number of workers"]
+    #[doc = "   and replicas. With MDIST_UNEVEN_DROP, any number of workers with the same number of replicas in all."]
+    #[doc = " - A job of one worker, under any policy: one worker with any number of replicas, if all batches but the last are"]
+    #[doc = "   full."]
+    #[doc = " - All other cases (FILE, OFF, MARKED, whole elements, datasets from functions): the same number of workers, which"]
+    #[doc = "   take the same number of rows in a step."]
+    #[doc = ""]
+    #[doc = " Errors:"]
+    #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `unordered`: it is not defined which elements were given. This is so after"]
+    #[doc = "   mdist_dataset_map with MDIST_MAP_UNORDERED."]
+    #[doc = " - After a failure of the iterator: that failure."]
+    #[doc = " @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterator_save(
+        iterator: *mut mdist_iterator_t,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Moves an iterator to a saved position, perhaps one saved in another process. The saved iterator must be of an equal"]
+    #[doc = " dataset."]
+    #[doc = ""]
+    #[doc = " This iterator may be fresh, used, failed or at its end. Afterwards it gives the elements that were left at the saved"]
+    #[doc = " position, in the same order. Later iterators of the dataset reshuffle as they would have done there. If the call"]
+    #[doc = " fails, the iterator stays as it was."]
+    #[doc = ""]
+    #[doc = " The iterator goes through the earlier elements again, as far as it must:"]
+    #[doc = " - Rows in memory and numbers are skipped, also if functions map them."]
+    #[doc = " - Records of files are read and checked. This includes all epochs of a mdist_dataset_repeat, so it is faster to make"]
+    #[doc = "   an iterator for each epoch."]
+    #[doc = " - Filters and generators are called. So is everything below a filter, cache or shuffle."]
+    #[doc = " - Threads of the iterator may still call the same functions at that time, for elements that it had made ahead."]
+    #[doc = " - Functions must make the same output of the same element each time. The library does not check this."]
+    #[doc = ""]
+    #[doc = " It never takes longer than taking the elements did. Do not restore a text from an untrusted source: it may claim that"]
+    #[doc = " 2^63 elements of an endless dataset were taken."]
+    #[doc = ""]
+    #[doc = " Errors:"]
+    #[doc = " - MDIST_ERR_DATA_LOSS, reason `corrupt`: the text is not a saved position."]
+    #[doc = " - MDIST_ERR_MISMATCH, reason `different_dataset`: the dataset was made in another way, or has fewer elements than"]
+    #[doc = "   were taken. The content of arrays, files and functions is not known and so not compared, and neither are folders of"]
+    #[doc = "   files."]
+    #[doc = " - MDIST_ERR_MISMATCH, reason `different_layout`: the position depends on the number of workers or replicas"]
+    #[doc = "   (mdist_iterator_save lists the cases), and these are different."]
+    #[doc = " @thread one at a time per iterator   @blocks until it is there"]
+    #[doc = " @collective no; all workers do it with the same text for a distributed dataset"]
+    #[doc = " @calls-back functions of the dataset as said, on this thread or those of the iterator   @since 0.1"]
+    pub fn mdist_iterator_restore(
+        iterator: *mut mdist_iterator_t,
+        text: *const ::std::os::raw::c_char,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Ends the iteration, and returns when no function of yours runs for it any more and none of its memory is in use."]
+    #[doc = ""]
+    #[doc = " Call it before something that these functions refer to goes away, for example at the end of a scope. The iterator"]
+    #[doc = " must still be destroyed. Asking for more elements fails with MDIST_ERR_FAILED_PRECONDITION, reason `closed`."]
+    #[doc = " @thread one at a time per iterator   @blocks until functions of yours under way on its threads return"]
+    #[doc = " @collective no   @calls-back free functions given to its sources   @since 0.1"]
+    pub fn mdist_iterator_close(
+        iterator: *mut mdist_iterator_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees an iterator. NULL is fine."]
+    #[doc = ""]
+    #[doc = " A function that is under way on a thread of the iterator runs to its end."]
+    #[doc = " - If every source and map has a free function, this call never waits, so finalizers may use it. The thread of the"]
+    #[doc = "   iterator calls the free functions."]
+    #[doc = " - If some source or map was given no free function, this call waits for the function under way. Otherwise nobody"]
+    #[doc = "   could tell when your memory is out of use."]
+    #[doc = " @thread any   @blocks no, except as said above   @collective no"]
+    #[doc = " @calls-back free functions given to its sources   @since 0.1"]
+    pub fn mdist_iterator_destroy(iterator: *mut mdist_iterator_t);
+}
+extern "C" {
+    #[doc = " Waits until no thread of a destroyed iterator can call a function of yours any more, but at most @p timeout_ns."]
+    #[doc = ""]
+    #[doc = " It is for language runtimes that end before their process does. A thread that calls into such a runtime afterwards"]
+    #[doc = " may crash the process."]
+    #[doc = " @param done  receives 1, or 0 if some threads are still at work"]
+    #[doc = " @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_iterators_wait(
+        timeout_ns: u64,
+        done: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
 pub const MDIST_SUM: mdist_reduce_op = 1;
 pub const MDIST_MEAN: mdist_reduce_op = 2;
 pub const MDIST_MIN: mdist_reduce_op = 3;
@@ -1465,7 +2028,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reduces rows (see mdist_value_rows) of all replicas."]
+    #[doc = " Reduces rows (see mdist_value_sparse) of all replicas."]
     #[doc = ""]
     #[doc = " - SUM joins the rows of all replicas in replica order. It does not merge rows of the same index."]
     #[doc = " - MEAN does the same and divides the rows by the number of replicas."]
@@ -1476,7 +2039,7 @@ extern "C" {
     #[doc = " @param values   [k, ...]: the same shape on all replicas, except for k"]
     #[doc = " @param out      receives a plain value of rows, which you own, with the same content on every replica"]
     #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_all_reduce_rows(
+    pub fn mdist_all_reduce_sparse(
         replica: *mut mdist_replica_t,
         op: mdist_reduce_op_t,
         indices: *const mdist_tensor_t,
@@ -1626,6 +2189,211 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
+pub const MDIST_COLLECTIVE_ALL_REDUCE: mdist_collective_kind = 1;
+pub const MDIST_COLLECTIVE_BROADCAST: mdist_collective_kind = 2;
+pub const MDIST_COLLECTIVE_ALL_GATHER: mdist_collective_kind = 3;
+pub const MDIST_COLLECTIVE_REDUCE_SCATTER: mdist_collective_kind = 4;
+pub const MDIST_COLLECTIVE_ALL_TO_ALL: mdist_collective_kind = 5;
+pub const MDIST_COLLECTIVE_ALL_TO_ALL_PARTS: mdist_collective_kind = 6;
+pub const MDIST_COLLECTIVE_REDUCE_TO_ROOT: mdist_collective_kind = 7;
+pub const MDIST_COLLECTIVE_GATHER_TO_ROOT: mdist_collective_kind = 8;
+pub const MDIST_COLLECTIVE_SCATTER: mdist_collective_kind = 9;
+pub const MDIST_COLLECTIVE_BARRIER: mdist_collective_kind = 10;
+pub const MDIST_COLLECTIVE_PIN_INT32: mdist_collective_kind = -2147483648;
+#[doc = " The collectives that can be described. Each has the name of its function."]
+pub type mdist_collective_kind = ::std::os::raw::c_int;
+#[doc = " The collectives that can be described. Each has the name of its function."]
+pub use self::mdist_collective_kind as mdist_collective_kind_t;
+#[doc = " A collective as a struct, to start it (<mdist/work.h>) or to prepare it (<mdist/prepared.h>)."]
+#[doc = ""]
+#[doc = " The fields are the arguments of the collective's function. The library copies the arrays, not the memory of the"]
+#[doc = " buffers. A field that the collective does not use must be 0, else the call is MDIST_ERR_INVALID_ARGUMENT. A group"]
+#[doc = " stands in the options, as in all calls."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_collective_description {
+    pub struct_size: u32,
+    pub kind: i32,
+    pub op: i32,
+    pub root: u32,
+    pub inputs: *const mdist_buffer_t,
+    pub outputs: *const mdist_buffer_t,
+    pub buffer_count: usize,
+    pub input_parts: *const u64,
+    pub output_parts: *const u64,
+}
+#[test]
+fn bindgen_test_layout_mdist_collective_description() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_collective_description>(),
+        56usize,
+        concat!("Size of: ", stringify!(mdist_collective_description))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_collective_description>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_collective_description))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_collective_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_collective_description),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_kind() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_collective_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).kind) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_collective_description),
+                "::",
+                stringify!(kind)
+            )
+        );
+    }
+    test_field_kind();
+    fn test_field_op() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_collective_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).op) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_collective_description),
+                "::",
+                stringify!(op)
+            )
+        );
+    }
+    test_field_op();
+    fn test_field_root() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_collective_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).root) as usize - ptr as usize
+            },
+            12usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_collective_description),
+                "::",
+                stringify!(root)
+            )
+        );
+    }
+    test_field_root();
+    fn test_field_inputs() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_collective_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).inputs) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_collective_description),
+                "::",
+                stringify!(inputs)
+            )
+        );
+    }
+    test_field_inputs();
+    fn test_field_outputs() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_collective_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).outputs) as usize - ptr as usize
+            },
+            24usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_collective_description),
+                "::",
+                stringify!(outputs)
+            )
+        );
+    }
+    test_field_outputs();
+    fn test_field_buffer_count() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_collective_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).buffer_count) as usize - ptr as usize
+            },
+            32usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_collective_description),
+                "::",
+                stringify!(buffer_count)
+            )
+        );
+    }
+    test_field_buffer_count();
+    fn test_field_input_parts() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_collective_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).input_parts) as usize - ptr as usize
+            },
+            40usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_collective_description),
+                "::",
+                stringify!(input_parts)
+            )
+        );
+    }
+    test_field_input_parts();
+    fn test_field_output_parts() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_collective_description>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).output_parts) as usize - ptr as usize
+            },
+            48usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_collective_description),
+                "::",
+                stringify!(output_parts)
+            )
+        );
+    }
+    test_field_output_parts();
+}
+#[doc = " A collective as a struct, to start it (<mdist/work.h>) or to prepare it (<mdist/prepared.h>)."]
+#[doc = ""]
+#[doc = " The fields are the arguments of the collective's function. The library copies the arrays, not the memory of the"]
+#[doc = " buffers. A field that the collective does not use must be 0, else the call is MDIST_ERR_INVALID_ARGUMENT. A group"]
+#[doc = " stands in the options, as in all calls."]
+pub type mdist_collective_description_t = mdist_collective_description;
 extern "C" {
     #[doc = " Reduces all local replicas' buffers in one call, outside of steps."]
     #[doc = ""]
@@ -1633,7 +2401,8 @@ extern "C" {
     #[doc = ""]
     #[doc = " Several workers: a call that this worker refuses returns when the others have come to it. If all refuse it, each gets"]
     #[doc = " its own error, and the job goes on. Otherwise the job ends, for the reason of the worker that refused. So it is with"]
-    #[doc = " mdist_strategy_reduce, mdist_strategy_reduce_to, mdist_strategy_gather, mdist_variable_create and mdist_group_create."]
+    #[doc = " mdist_strategy_reduce, mdist_strategy_reduce_axes, mdist_strategy_reduce_to, mdist_strategy_gather,"]
+    #[doc = " mdist_variable_create and mdist_group_create."]
     #[doc = " @param inputs   buffer b of local replica r at [r * buffer_count + b]"]
     #[doc = " @param outputs  likewise; may be @p inputs itself"]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
@@ -1649,31 +2418,45 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Reduces a value over replicas to a plain value in host memory (TensorFlow: Strategy.reduce)."]
+    #[doc = " Reduces a value over replicas, element by element, to a plain value in host memory (TensorFlow: Strategy.reduce)."]
     #[doc = ""]
-    #[doc = " Without axes it reduces element by element. Shapes must be equal. MEAN divides by the number of replicas."]
+    #[doc = " Shapes must be equal. MEAN divides by the number of replicas."]
     #[doc = ""]
-    #[doc = " With axes it first reduces each tensor over @p axes. Negative axes count from the end."]
+    #[doc = " Kinds of values"]
+    #[doc = " - Per-replica value: the replicas' tensors are reduced."]
+    #[doc = " - Plain and mirrored values: MEAN, MIN, MAX, AND and OR give them back. SUM, PROD and XOR are"]
+    #[doc = "   MDIST_ERR_INVALID_ARGUMENT, in every layout and whatever the elements. (TensorFlow allows a SUM of zeros, of one"]
+    #[doc = "   replica, and of one replica on each of several workers.)"]
+    #[doc = " - Rows (mdist_value_sparse): as in mdist_all_reduce_sparse."]
+    #[doc = " - Structure: the library reduces it leaf by leaf, in one operation. The result has the same paths. All workers must"]
+    #[doc = "   have the same paths, too."]
+    #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.3"]
+    pub fn mdist_strategy_reduce(
+        strategy: *mut mdist_strategy_t,
+        op: mdist_reduce_op_t,
+        value: *const mdist_value_t,
+        out: *mut *mut mdist_value_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Reduces each tensor over @p axes, and then over replicas, to a plain value in host memory (TensorFlow:"]
+    #[doc = " Strategy.reduce with an axis)."]
+    #[doc = ""]
+    #[doc = " Negative axes count from the end. Without axes it does what mdist_strategy_reduce does."]
     #[doc = " - Replicas may have different lengths along the axes. MEAN divides by the true number of elements, so a last batch"]
     #[doc = "   that is not full counts correctly."]
     #[doc = " - Integers are summed in 64 bits. Their MEAN is float64."]
     #[doc = " - Over no elements, MEAN is NaN, SUM, OR and XOR are 0, PROD is 1, and AND has all bits set (true for bool). MIN is"]
     #[doc = "   the largest number of the type and MAX the smallest (infinities for floating-point types)."]
     #[doc = ""]
-    #[doc = " Kinds of values"]
-    #[doc = " - Per-replica value: the replicas' tensors are reduced. If each of several workers has one replica, a plain value"]
-    #[doc = "   counts as per-replica, but not in an elastic job."]
-    #[doc = " - Plain value: MEAN, MIN, MAX, AND and OR give it back, reduced over axes if there are any. SUM and XOR give it back"]
-    #[doc = "   if all its elements are 0. With one replica every operation gives it back. Else SUM, PROD and XOR are"]
-    #[doc = "   MDIST_ERR_INVALID_ARGUMENT, because their meaning would be unclear."]
-    #[doc = " - Mirrored value: without axes like a plain value, but SUM or XOR of zeros is an error, too. With axes each replica's"]
-    #[doc = "   equal copy counts."]
-    #[doc = " - Rows (mdist_value_rows): as in mdist_all_reduce_rows. They cannot be reduced over axes."]
-    #[doc = " - Structure: the library reduces it leaf by leaf, without axes in one operation. The result has the same paths. All"]
-    #[doc = "   workers must have the same paths, too."]
+    #[doc = " Plain values and structures work as in mdist_strategy_reduce. Of a mirrored value each replica's equal copy counts."]
+    #[doc = " Rows cannot be reduced over axes."]
     #[doc = " @thread one at a time per strategy   @blocks until the result is there   @collective all workers"]
-    #[doc = " @calls-back never   @since 0.2"]
-    pub fn mdist_strategy_reduce(
+    #[doc = " @calls-back never   @since 0.3"]
+    pub fn mdist_strategy_reduce_axes(
         strategy: *mut mdist_strategy_t,
         op: mdist_reduce_op_t,
         value: *const mdist_value_t,
@@ -1773,907 +2556,6 @@ extern "C" {
         axis: i32,
         out: *mut *mut mdist_value_t,
         options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_work {
-    _unused: [u8; 0],
-}
-pub type mdist_work_t = mdist_work;
-extern "C" {
-    #[doc = " Starts an all-reduce and returns at once."]
-    #[doc = ""]
-    #[doc = " The arguments are those of mdist_all_reduce. @p out is yours to destroy, here and in the functions below."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_all_reduce_start(
-        replica: *mut mdist_replica_t,
-        op: mdist_reduce_op_t,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts a broadcast and returns at once. The arguments are those of mdist_broadcast."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_broadcast_start(
-        replica: *mut mdist_replica_t,
-        root: u32,
-        buffers: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts an all-gather and returns at once. The arguments are those of mdist_all_gather."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_all_gather_start(
-        replica: *mut mdist_replica_t,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts a reduce-scatter and returns at once. The arguments are those of mdist_reduce_scatter."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_reduce_scatter_start(
-        replica: *mut mdist_replica_t,
-        op: mdist_reduce_op_t,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts an all-to-all and returns at once. The arguments are those of mdist_all_to_all."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_all_to_all_start(
-        replica: *mut mdist_replica_t,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts an all-to-all of parts and returns at once. The arguments are those of mdist_all_to_all_parts."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.2"]
-    pub fn mdist_all_to_all_parts_start(
-        replica: *mut mdist_replica_t,
-        inputs: *const mdist_buffer_t,
-        input_parts: *const u64,
-        outputs: *const mdist_buffer_t,
-        output_parts: *const u64,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts a reduction to one replica and returns at once. The arguments are those of mdist_reduce_to_root."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_reduce_to_root_start(
-        replica: *mut mdist_replica_t,
-        op: mdist_reduce_op_t,
-        root: u32,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts a gather to one replica and returns at once. The arguments are those of mdist_gather_to_root."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_gather_to_root_start(
-        replica: *mut mdist_replica_t,
-        root: u32,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts a scatter and returns at once. The arguments are those of mdist_scatter."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_scatter_start(
-        replica: *mut mdist_replica_t,
-        root: u32,
-        inputs: *const mdist_buffer_t,
-        outputs: *const mdist_buffer_t,
-        buffer_count: usize,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts a barrier and returns at once."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_barrier_start(
-        replica: *mut mdist_replica_t,
-        out: *mut *mut mdist_work_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Moves the operation on as far as it goes without waiting for other replicas' calls, and says whether it is done."]
-    #[doc = ""]
-    #[doc = " It fails as the blocking form would. After a failure every later call gives the same error."]
-    #[doc = " @param done  receives 1 or 0"]
-    #[doc = " @thread any   @blocks no, but it takes part in the computing"]
-    #[doc = " @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_work_test(
-        work: *mut mdist_work_t,
-        done: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Waits until the operation is over, but at most @p timeout_ns."]
-    #[doc = ""]
-    #[doc = " If the operation failed, this call returns its error. With MDIST_FOREVER only the operation's own timeout applies."]
-    #[doc = " @param done  receives 1 if the operation is done, else 0"]
-    #[doc = " @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_work_wait(
-        work: *mut mdist_work_t,
-        timeout_ns: u64,
-        done: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Gives a file descriptor for poll, epoll and similar calls."]
-    #[doc = ""]
-    #[doc = " It is readable when mdist_work_test has something to do or to say:"]
-    #[doc = " - all replicas have come and there is work to take part in"]
-    #[doc = " - the operation is done, or has failed or timed out"]
-    #[doc = " - its work was destroyed"]
-    #[doc = ""]
-    #[doc = " Call mdist_work_test when the descriptor is readable. If @p done is 0 then, go on polling. After the end of the"]
-    #[doc = " operation the descriptor stays readable. Never read from it."]
-    #[doc = ""]
-    #[doc = " (mdist_work_on_done calls a function instead. With one worker, it can do so only in some call of the library, since"]
-    #[doc = " no thread is behind an operation.)"]
-    #[doc = " @param out  receives a new descriptor, closed on exec. You close it, before or after mdist_work_destroy."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_work_descriptor(
-        work: *mut mdist_work_t,
-        out: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-#[doc = " A function that is called when an operation is over."]
-#[doc = ""]
-#[doc = " It may call mdist_work_test, mdist_work_destroy and other functions of `@thread any` that do not block. It must not"]
-#[doc = " wait, throw or end its thread: operations of all local replicas may be waiting for it. Functions of a replica or a"]
-#[doc = " strategy, and mdist_work_wait, are MDIST_ERR_WRONG_CONTEXT in it. If it destroys the work of another operation that"]
-#[doc = " is not done, that operation goes on."]
-#[doc = " @param status  MDIST_OK, or what mdist_work_test gives from now on; MDIST_ERR_ABORTED if the work was destroyed"]
-pub type mdist_work_done_fn = ::std::option::Option<
-    unsafe extern "C" fn(status: mdist_status_t, user_data: *mut ::std::os::raw::c_void),
->;
-extern "C" {
-    #[doc = " Makes the library call a function once when the operation is done, or has failed."]
-    #[doc = ""]
-    #[doc = " When and where"]
-    #[doc = " - If the operation is over already, it is called before this call returns."]
-    #[doc = " - With one worker: within some call of the library that a local replica makes after the operation has ended. That may"]
-    #[doc = "   be a call of another replica, on its thread."]
-    #[doc = " - With several workers: on a thread of the library, or as with one."]
-    #[doc = " - Always before the step of the replica that started the operation has ended, also if the step fails, is aborted, or"]
-    #[doc = "   if the work is destroyed. So it is called exactly once, unless this call fails."]
-    #[doc = " - It may come after mdist_work_wait has returned. In a step of mdist_run, the replica's handle is valid in it, for"]
-    #[doc = "   mdist_replica_id, mdist_replica_local_index and mdist_replica_count."]
-    #[doc = ""]
-    #[doc = " On GPUs the operation is over when all of its work has been given to the GPUs. Call mdist_work_test before the"]
-    #[doc = " replica's stream uses the results."]
-    #[doc = ""]
-    #[doc = " A work may have several such functions. A replica must still wait for its operation, or learn its end by the"]
-    #[doc = " function, before its step ends."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back done, as said   @since 0.2"]
-    pub fn mdist_work_on_done(
-        work: *mut mdist_work_t,
-        done: mdist_work_done_fn,
-        user_data: *mut ::std::os::raw::c_void,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Frees a work."]
-    #[doc = ""]
-    #[doc = " If the operation is not done, the effect depends on whether all replicas have come:"]
-    #[doc = " - If they have, and there is one worker, this call finishes the operation."]
-    #[doc = " - Otherwise it gives the operation up, which fails the step. The run gets MDIST_ERR_ABORTED, reason `work_destroyed`;"]
-    #[doc = "   the calls of other replicas get reason `step_failed`. With several workers this is always so, since nobody knows"]
-    #[doc = "   when the others would come."]
-    #[doc = ""]
-    #[doc = " The buffers are yours again in any case. NULL is ignored."]
-    #[doc = " @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_work_destroy(work: *mut mdist_work_t);
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_call {
-    _unused: [u8; 0],
-}
-pub type mdist_call_t = mdist_call;
-pub const MDIST_CALL_ALL_REDUCE: mdist_call_kind = 1;
-pub const MDIST_CALL_BROADCAST: mdist_call_kind = 2;
-pub const MDIST_CALL_ALL_GATHER: mdist_call_kind = 3;
-pub const MDIST_CALL_REDUCE_SCATTER: mdist_call_kind = 4;
-pub const MDIST_CALL_ALL_TO_ALL: mdist_call_kind = 5;
-pub const MDIST_CALL_ALL_TO_ALL_PARTS: mdist_call_kind = 6;
-pub const MDIST_CALL_REDUCE_TO_ROOT: mdist_call_kind = 7;
-pub const MDIST_CALL_GATHER_TO_ROOT: mdist_call_kind = 8;
-pub const MDIST_CALL_SCATTER: mdist_call_kind = 9;
-pub const MDIST_CALL_BARRIER: mdist_call_kind = 10;
-pub const MDIST_CALL_PIN_INT32: mdist_call_kind = -2147483648;
-#[doc = " The collectives that can be described. Each has the name of its function."]
-pub type mdist_call_kind = ::std::os::raw::c_int;
-#[doc = " The collectives that can be described. Each has the name of its function."]
-pub use self::mdist_call_kind as mdist_call_kind_t;
-#[doc = " The arguments of a collective. The library copies all arrays. Set fields that the collective does not use to 0."]
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_call_description {
-    pub struct_size: u32,
-    pub kind: i32,
-    pub op: i32,
-    pub root: u32,
-    pub inputs: *const mdist_buffer_t,
-    pub outputs: *const mdist_buffer_t,
-    pub buffer_count: usize,
-    pub input_parts: *const u64,
-    pub output_parts: *const u64,
-}
-#[test]
-fn bindgen_test_layout_mdist_call_description() {
-    assert_eq!(
-        ::std::mem::size_of::<mdist_call_description>(),
-        56usize,
-        concat!("Size of: ", stringify!(mdist_call_description))
-    );
-    assert_eq!(
-        ::std::mem::align_of::<mdist_call_description>(),
-        8usize,
-        concat!("Alignment of ", stringify!(mdist_call_description))
-    );
-    fn test_field_struct_size() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
-            },
-            0usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_call_description),
-                "::",
-                stringify!(struct_size)
-            )
-        );
-    }
-    test_field_struct_size();
-    fn test_field_kind() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).kind) as usize - ptr as usize
-            },
-            4usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_call_description),
-                "::",
-                stringify!(kind)
-            )
-        );
-    }
-    test_field_kind();
-    fn test_field_op() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).op) as usize - ptr as usize
-            },
-            8usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_call_description),
-                "::",
-                stringify!(op)
-            )
-        );
-    }
-    test_field_op();
-    fn test_field_root() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).root) as usize - ptr as usize
-            },
-            12usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_call_description),
-                "::",
-                stringify!(root)
-            )
-        );
-    }
-    test_field_root();
-    fn test_field_inputs() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).inputs) as usize - ptr as usize
-            },
-            16usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_call_description),
-                "::",
-                stringify!(inputs)
-            )
-        );
-    }
-    test_field_inputs();
-    fn test_field_outputs() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).outputs) as usize - ptr as usize
-            },
-            24usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_call_description),
-                "::",
-                stringify!(outputs)
-            )
-        );
-    }
-    test_field_outputs();
-    fn test_field_buffer_count() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).buffer_count) as usize - ptr as usize
-            },
-            32usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_call_description),
-                "::",
-                stringify!(buffer_count)
-            )
-        );
-    }
-    test_field_buffer_count();
-    fn test_field_input_parts() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).input_parts) as usize - ptr as usize
-            },
-            40usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_call_description),
-                "::",
-                stringify!(input_parts)
-            )
-        );
-    }
-    test_field_input_parts();
-    fn test_field_output_parts() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_call_description>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).output_parts) as usize - ptr as usize
-            },
-            48usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_call_description),
-                "::",
-                stringify!(output_parts)
-            )
-        );
-    }
-    test_field_output_parts();
-}
-#[doc = " The arguments of a collective. The library copies all arrays. Set fields that the collective does not use to 0."]
-pub type mdist_call_description_t = mdist_call_description;
-extern "C" {
-    #[doc = " Creates a call of a local replica, and checks its arguments."]
-    #[doc = ""]
-    #[doc = " It fails as the collective would before it waits for others. The call keeps the group and the operator that it names."]
-    #[doc = " @param options  for every run of the call"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
-    pub fn mdist_call_create(
-        strategy: *mut mdist_strategy_t,
-        local_replica: u32,
-        description: *const mdist_call_description_t,
-        out: *mut *mut mdist_call_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Makes the call, as the blocking form of its collective does."]
-    #[doc = " @param replica  the local replica that the call was created for"]
-    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.2"]
-    pub fn mdist_call_run(
-        replica: *mut mdist_replica_t,
-        call: *mut mdist_call_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Starts the call and returns at once, as the `_start` form of its collective does."]
-    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.2"]
-    pub fn mdist_call_start(
-        replica: *mut mdist_replica_t,
-        call: *mut mdist_call_t,
-        out: *mut *mut mdist_work_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Frees a call. NULL is ignored."]
-    #[doc = ""]
-    #[doc = " Operations that it has started continue."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
-    pub fn mdist_call_destroy(call: *mut mdist_call_t);
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_dataset {
-    _unused: [u8; 0],
-}
-pub type mdist_dataset_t = mdist_dataset;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_iterator {
-    _unused: [u8; 0],
-}
-pub type mdist_iterator_t = mdist_iterator;
-extern "C" {
-    #[doc = " Makes a dataset whose element i is row i of each array."]
-    #[doc = ""]
-    #[doc = " - The arrays are kept, not copied. They lie on the host and all have the same first dimension."]
-    #[doc = " - They must stay valid and unchanged until @p free_user_data runs."]
-    #[doc = " - If @p free_user_data is NULL, they must stay valid as long as any of these lives: the dataset, datasets made from"]
-    #[doc = "   it, their iterators, their elements."]
-    #[doc = " @thread any   @blocks no   @collective no"]
-    #[doc = " @calls-back free_user_data, on the thread that drops the last reference   @since 0.1"]
-    pub fn mdist_dataset_from_tensors(
-        arrays: *const mdist_tensor_t,
-        component_count: usize,
-        user_data: *mut ::std::os::raw::c_void,
-        free_user_data: mdist_free_fn,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Keeps elements @p index, @p index + @p shards, @p index + 2 * @p shards ..."]
-    #[doc = ""]
-    #[doc = " With MDIST_SHARD_HINT as @p shards, it marks the place where each worker is to keep its own share: see input.h."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_shard(
-        source: *const mdist_dataset_t,
-        shards: u64,
-        index: u64,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Shuffles the elements through a buffer: picks each next element at random from @p buffer_size elements, and refills"]
-    #[doc = " the buffer from the source."]
-    #[doc = ""]
-    #[doc = " A buffer as large as the dataset shuffles it uniformly. The order depends only on @p seed and on how often this"]
-    #[doc = " dataset has been iterated. Two programs, or two workers, that do the same with the same seed get the same order."]
-    #[doc = " @param reshuffle_each_iteration  0: the same order every time. Non-zero: a different order for each iterator of this"]
-    #[doc = "                                  dataset and of all datasets made from it, in the order of their creation, and for"]
-    #[doc = "                                  each epoch of mdist_dataset_repeat within an iterator. A restarted program begins"]
-    #[doc = "                                  with the first order again, unless it restores an iterator: then it continues from"]
-    #[doc = "                                  there"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_shuffle(
-        source: *const mdist_dataset_t,
-        buffer_size: u64,
-        seed: u64,
-        reshuffle_each_iteration: i32,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Repeats the source @p count times, or without end if @p count is MDIST_FOREVER."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_repeat(
-        source: *const mdist_dataset_t,
-        count: u64,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-#[doc = " Computes one element from another. It writes to @p outputs, which have the dtypes and shapes given to"]
-#[doc = " mdist_dataset_map. Their memory is allocated already, and its content is undefined."]
-#[doc = ""]
-#[doc = " Returns 0 on success. Any other number ends the iteration with MDIST_ERR_CALLBACK, and mdist_error_native gives that"]
-#[doc = " number."]
-#[doc = ""]
-#[doc = " The function runs on the thread that asks for the element. It runs on threads of the iterator with `parallel_calls`"]
-#[doc = " (mdist_map_options_t), and if mdist_dataset_prefetch or fetching to devices (input.h) follows. Each iterator makes"]
-#[doc = " one call at a time, except with `parallel_calls`. The function must not call the iterator that it serves."]
-pub type mdist_map_fn = ::std::option::Option<
-    unsafe extern "C" fn(
-        inputs: *const mdist_tensor_t,
-        input_count: usize,
-        outputs: *const mdist_tensor_t,
-        output_count: usize,
-        user_data: *mut ::std::os::raw::c_void,
-    ) -> i32,
->;
-#[doc = " Options of mdist_dataset_map. NULL, or all zero except struct_size: one element after the other."]
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_map_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub parallel_calls: u32,
-}
-#[test]
-fn bindgen_test_layout_mdist_map_options() {
-    assert_eq!(
-        ::std::mem::size_of::<mdist_map_options>(),
-        12usize,
-        concat!("Size of: ", stringify!(mdist_map_options))
-    );
-    assert_eq!(
-        ::std::mem::align_of::<mdist_map_options>(),
-        4usize,
-        concat!("Alignment of ", stringify!(mdist_map_options))
-    );
-    fn test_field_struct_size() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_map_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
-            },
-            0usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_map_options),
-                "::",
-                stringify!(struct_size)
-            )
-        );
-    }
-    test_field_struct_size();
-    fn test_field_flags() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_map_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
-            },
-            4usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_map_options),
-                "::",
-                stringify!(flags)
-            )
-        );
-    }
-    test_field_flags();
-    fn test_field_parallel_calls() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_map_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).parallel_calls) as usize - ptr as usize
-            },
-            8usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_map_options),
-                "::",
-                stringify!(parallel_calls)
-            )
-        );
-    }
-    test_field_parallel_calls();
-}
-#[doc = " Options of mdist_dataset_map. NULL, or all zero except struct_size: one element after the other."]
-pub type mdist_map_options_t = mdist_map_options;
-extern "C" {
-    #[doc = " Applies @p map to every element."]
-    #[doc = " @param outputs    dtype and shape of each output component; data is not read; the first dimension may be MDIST_ROWS"]
-    #[doc = " @param user_data  kept, together with @p map, until the dataset, those made from it and their iterators are gone"]
-    #[doc = " @thread any   @blocks no   @collective no"]
-    #[doc = " @calls-back never in this call: map later, as its type says, and free_user_data, on any thread   @since 0.1"]
-    pub fn mdist_dataset_map(
-        source: *const mdist_dataset_t,
-        map: mdist_map_fn,
-        user_data: *mut ::std::os::raw::c_void,
-        free_user_data: mdist_free_fn,
-        outputs: *const mdist_tensor_t,
-        output_count: usize,
-        out: *mut *mut mdist_dataset_t,
-        options: *const mdist_map_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Joins @p batch_size consecutive elements along a new first dimension."]
-    #[doc = ""]
-    #[doc = " The last batch may be shorter. If @p drop_remainder is non-zero, a shorter last batch is left out. Elements of one"]
-    #[doc = " batch must have equal shapes; otherwise the iteration fails with MDIST_ERR_MISMATCH."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_batch(
-        source: *const mdist_dataset_t,
-        batch_size: u64,
-        drop_remainder: i32,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Prepares elements ahead on a thread of each iterator, up to @p elements of them."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_prefetch(
-        source: *const mdist_dataset_t,
-        elements: u64,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Gives each component a path. The elements stay the same."]
-    #[doc = ""]
-    #[doc = " A path consists of names and positions, as in value.h. It says where a component lies when an element is taken as one"]
-    #[doc = " value. Transforms keep the paths, except those that make components of their own (map). (TensorFlow: elements that"]
-    #[doc = " are dictionaries.)"]
-    #[doc = " @param count  must be mdist_dataset_component_count"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_name(
-        source: *const mdist_dataset_t,
-        paths: *const *const ::std::os::raw::c_char,
-        count: usize,
-        out: *mut *mut mdist_dataset_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Returns the number of components of an element. Returns 0 for a bad handle."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_component_count(dataset: *const mdist_dataset_t) -> usize;
-}
-extern "C" {
-    #[doc = " Describes a component as far as it is known before there is an element (TensorFlow: element_spec). For a distributed"]
-    #[doc = " dataset it describes what each replica gets."]
-    #[doc = " @param out   receives dtype and shape, with MDIST_UNKNOWN for lengths that are not known; data is NULL"]
-    #[doc = " @param path  receives the component's path in an element taken as one value, borrowed from the handle; may be NULL"]
-    #[doc = " @param kind  receives MDIST_VALUE_PLAIN, or MDIST_VALUE_PER_REPLICA if the dataset is distributed; may be NULL"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_dataset_component(
-        dataset: *const mdist_dataset_t,
-        component: usize,
-        out: *mut mdist_tensor_t,
-        path: *mut *const ::std::os::raw::c_char,
-        kind: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Frees a dataset. Datasets made from it, and iterators, live on. NULL is fine."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back free functions given to its sources   @since 0.1"]
-    pub fn mdist_dataset_destroy(dataset: *mut mdist_dataset_t);
-}
-extern "C" {
-    #[doc = " Starts an iteration of a dataset."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_iterator_create(
-        dataset: *const mdist_dataset_t,
-        out: *mut *mut mdist_iterator_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Gives the next element, as one value for each component. The values are plain; those from a distributed dataset are"]
-    #[doc = " per-replica."]
-    #[doc = ""]
-    #[doc = " - After the last element it returns MDIST_END, on every further call too."]
-    #[doc = " - The values are yours to destroy. They stay valid when the iterator moves on or is destroyed."]
-    #[doc = " - After an error the iterator returns the same error until it is restored (mdist_iterator_restore). Otherwise create"]
-    #[doc = "   a new iterator."]
-    #[doc = " - In a step of mdist_run the call fails with MDIST_ERR_WRONG_CONTEXT: pass elements as arguments instead."]
-    #[doc = ""]
-    #[doc = " If the workers take the elements of a distributed dataset together (input.h says when), this is a call of all"]
-    #[doc = " workers:"]
-    #[doc = " - Its place among the other calls that all workers make together must be the same on all workers."]
-    #[doc = " - While another thread works with the strategy, it fails with MDIST_ERR_FAILED_PRECONDITION, reason `busy`."]
-    #[doc = ""]
-    #[doc = " @param count  must be mdist_dataset_component_count"]
-    #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
-    #[doc = " @collective all workers for a distributed dataset   @calls-back map functions, as mdist_map_fn says   @since 0.1"]
-    pub fn mdist_iterator_next(
-        iterator: *mut mdist_iterator_t,
-        out: *mut *mut mdist_value_t,
-        count: usize,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Gives the next element as one value, as the top of this header describes."]
-    #[doc = ""]
-    #[doc = " Pass that value to a run as its one argument. Steps then read mdist_replica_argument(replica, 0, NULL, \"label\", ...)."]
-    #[doc = " Everything else is as in mdist_iterator_next. (TensorFlow: get_next and get_next_as_optional. Where the latter"]
-    #[doc = " returns an optional without a value at the end, this function returns MDIST_END.)"]
-    #[doc = " @thread one at a time per iterator   @blocks until the element is there"]
-    #[doc = " @collective all workers for a distributed dataset   @calls-back map functions, as mdist_map_fn says   @since 0.1"]
-    pub fn mdist_iterator_next_value(
-        iterator: *mut mdist_iterator_t,
-        out: *mut *mut mdist_value_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Returns the number of components of an element, as mdist_dataset_component_count does. It also works after the"]
-    #[doc = " dataset was destroyed or the iteration closed. Returns 0 for a bad handle."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_iterator_component_count(iterator: *const mdist_iterator_t) -> usize;
-}
-extern "C" {
-    #[doc = " Describes a component, as mdist_dataset_component does. It also works after the dataset was destroyed or the"]
-    #[doc = " iteration closed."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_iterator_component(
-        iterator: *const mdist_iterator_t,
-        component: usize,
-        out: *mut mdist_tensor_t,
-        path: *mut *const ::std::os::raw::c_char,
-        kind: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Saves the position of an iterator, after the last element that it gave, as one line of printable text."]
-    #[doc = ""]
-    #[doc = " @p text, @p capacity and @p needed work as in mdist_config_get. The text says how many elements were taken, which"]
-    #[doc = " orders the reshuffling shuffles have, and what the dataset is made of. For a distributed dataset one element is a"]
-    #[doc = " step of all replicas, and every worker saves the same text."]
-    #[doc = ""]
-    #[doc = " The number of workers and replicas that may restore the position depends on who saved it:"]
-    #[doc = " - A job in which all workers share every batch (policy DATA; mdist_dataset_explain says so): any number of workers"]
-    #[doc = "   and replicas. With MDIST_UNEVEN_DROP, any number of workers with the same number of replicas in all."]
-    #[doc = " - A job of one worker, under any policy: one worker with any number of replicas, if all batches but the last are"]
-    #[doc = "   full."]
-    #[doc = " - All other cases (FILE, OFF, HINT, whole elements, datasets from functions): the same number of workers, which take"]
-    #[doc = "   the same number of rows in a step."]
-    #[doc = ""]
-    #[doc = " Errors:"]
-    #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `unordered`: it is not defined which elements were given. This is so after"]
-    #[doc = "   mdist_dataset_map with MDIST_MAP_UNORDERED."]
-    #[doc = " - After a failure of the iterator: that failure."]
-    #[doc = " @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_iterator_save(
-        iterator: *mut mdist_iterator_t,
-        text: *mut ::std::os::raw::c_char,
-        capacity: usize,
-        needed: *mut usize,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Moves an iterator to a saved position, perhaps one saved in another process. The saved iterator must be of an equal"]
-    #[doc = " dataset."]
-    #[doc = ""]
-    #[doc = " This iterator may be fresh, used, failed or at its end. Afterwards it gives the elements that were left at the saved"]
-    #[doc = " position, in the same order. Later iterators of the dataset reshuffle as they would have done there. If the call"]
-    #[doc = " fails, the iterator stays as it was."]
-    #[doc = ""]
-    #[doc = " The iterator goes through the earlier elements again, as far as it must:"]
-    #[doc = " - Rows in memory and numbers are skipped, also if functions map them."]
-    #[doc = " - Records of files are read and checked. This includes all epochs of a mdist_dataset_repeat, so it is faster to make"]
-    #[doc = "   an iterator for each epoch."]
-    #[doc = " - Filters and generators are called. So is everything below a filter, cache or shuffle."]
-    #[doc = " - Threads of the iterator may still call the same functions at that time, for elements that it had made ahead."]
-    #[doc = " - Functions must make the same output of the same element each time. The library does not check this."]
-    #[doc = ""]
-    #[doc = " It never takes longer than taking the elements did. Do not restore a text from an untrusted source: it may claim that"]
-    #[doc = " 2^63 elements of an endless dataset were taken."]
-    #[doc = ""]
-    #[doc = " Errors:"]
-    #[doc = " - MDIST_ERR_DATA_LOSS, reason `corrupt`: the text is not a saved position."]
-    #[doc = " - MDIST_ERR_MISMATCH, reason `different_dataset`: the dataset was made in another way, or has fewer elements than"]
-    #[doc = "   were taken. The content of arrays, files and functions is not known and so not compared, and neither are folders of"]
-    #[doc = "   files."]
-    #[doc = " - MDIST_ERR_MISMATCH, reason `different_layout`: the position depends on the number of workers or replicas"]
-    #[doc = "   (mdist_iterator_save lists the cases), and these are different."]
-    #[doc = " @thread one at a time per iterator   @blocks until it is there"]
-    #[doc = " @collective no; all workers do it with the same text for a distributed dataset"]
-    #[doc = " @calls-back functions of the dataset as said, on this thread or those of the iterator   @since 0.1"]
-    pub fn mdist_iterator_restore(
-        iterator: *mut mdist_iterator_t,
-        text: *const ::std::os::raw::c_char,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Ends the iteration, and returns when no function of yours runs for it any more and none of its memory is in use."]
-    #[doc = ""]
-    #[doc = " Call it before something that these functions refer to goes away, for example at the end of a scope. The iterator"]
-    #[doc = " must still be destroyed. Asking for more elements fails with MDIST_ERR_FAILED_PRECONDITION, reason `closed`."]
-    #[doc = " @thread one at a time per iterator   @blocks until functions of yours under way on its threads return"]
-    #[doc = " @collective no   @calls-back free functions given to its sources   @since 0.1"]
-    pub fn mdist_iterator_close(
-        iterator: *mut mdist_iterator_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Frees an iterator. NULL is fine."]
-    #[doc = ""]
-    #[doc = " A function that is under way on a thread of the iterator runs to its end."]
-    #[doc = " - If every source and map has a free function, this call never waits, so finalizers may use it. The thread of the"]
-    #[doc = "   iterator calls the free functions."]
-    #[doc = " - If some source or map was given no free function, this call waits for the function under way. Otherwise nobody"]
-    #[doc = "   could tell when your memory is out of use."]
-    #[doc = " @thread any   @blocks no, except as said above   @collective no"]
-    #[doc = " @calls-back free functions given to its sources   @since 0.1"]
-    pub fn mdist_iterator_destroy(iterator: *mut mdist_iterator_t);
-}
-extern "C" {
-    #[doc = " Waits until no thread of a destroyed iterator can call a function of yours any more, but at most @p timeout_ns."]
-    #[doc = ""]
-    #[doc = " It is for language runtimes that end before their process does. A thread that calls into such a runtime afterwards"]
-    #[doc = " may crash the process."]
-    #[doc = " @param done  receives 1, or 0 if some threads are still at work"]
-    #[doc = " @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_iterators_settle(
-        timeout_ns: u64,
-        done: *mut i32,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -2861,7 +2743,7 @@ extern "C" {
     #[doc = " - It writes the copies of this worker. Call it with equal values on all workers, else their copies differ."]
     #[doc = " - A plain or mirrored value goes to every copy."]
     #[doc = " - Each tensor of a per-replica value goes to its own copy; the copies then differ."]
-    #[doc = " - A value of rows (mdist_value_rows) writes those rows of the copies and no others, as mdist_replica_assign_rows"]
+    #[doc = " - A value of rows (mdist_value_sparse) writes those rows of the copies and no others, as mdist_replica_assign_sparse"]
     #[doc = "   does."]
     #[doc = " - Inside mdist_update's function the call writes only the copy at hand, from that copy's tensor of the value."]
     #[doc = ""]
@@ -2911,14 +2793,14 @@ extern "C" {
     #[doc = " - MEAN: as SUM, with each row divided by the number of replicas."]
     #[doc = ""]
     #[doc = " With ONLY_FIRST_REPLICA, SUM and MEAN every replica must call, with any number of rows."]
-    #[doc = " - MDIST_ERR_UNSUPPORTED, reason `rows_aggregation`: SET, MIN or MAX with aggregation SUM or MEAN"]
-    #[doc = " - MDIST_ERR_UNSUPPORTED, reason `rows_on_read`: the variable is sync-on-read"]
+    #[doc = " - MDIST_ERR_UNSUPPORTED, reason `sparse_aggregation`: SET, MIN or MAX with aggregation SUM or MEAN"]
+    #[doc = " - MDIST_ERR_UNSUPPORTED, reason `sparse_on_read`: the variable is sync-on-read"]
     #[doc = " - MDIST_ERR_INVALID_ARGUMENT: the variable has no row of some index; nothing is written"]
     #[doc = " @param indices  int64 [k]"]
     #[doc = " @param values   [k, ...]: the variable's shape, except for the first dimension"]
     #[doc = " @thread replica   @blocks as mdist_all_reduce where replicas take part   @collective all replicas, or no"]
     #[doc = " @calls-back never   @since 0.1"]
-    pub fn mdist_replica_assign_rows(
+    pub fn mdist_replica_assign_sparse(
         replica: *mut mdist_replica_t,
         variable: *mut mdist_variable_t,
         assign: mdist_assign_t,
@@ -3022,7 +2904,7 @@ extern "C" {
     #[doc = " @param out            receives your own handle to the variable, which is freed with the last of its handles"]
     #[doc = " @param local_replica  may be NULL"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_variable_of(
+    pub fn mdist_variable_at_address(
         strategy: *const mdist_strategy_t,
         address: *const ::std::os::raw::c_void,
         out: *mut *mut mdist_variable_t,
@@ -3036,7 +2918,7 @@ extern "C" {
     #[doc = " MDIST_ERR_NOT_FOUND lists the names there are."]
     #[doc = " @param out  receives your own handle to the variable, which is freed with the last of its handles"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_variable_find(
+    pub fn mdist_variable_named(
         strategy: *const mdist_strategy_t,
         name: *const ::std::os::raw::c_char,
         out: *mut *mut mdist_variable_t,
@@ -3070,20 +2952,14 @@ extern "C" {
     #[doc = " Calls @p update for each local copy, one after another (TensorFlow: StrategyExtended.update)."]
     #[doc = ""]
     #[doc = " It stops at the first failure. Copies that were already changed stay changed. In a step, call mdist_merge_call first."]
-    #[doc = " @param arguments  each copy sees its own tensor of a per-replica or mirrored value; all see the one tensor of a plain"]
-    #[doc = "                   value. May be NULL if the count is 0."]
-    #[doc = " @param results    receives @p result_count values, as from mdist_run: the results of all copies, regrouped leaf by"]
-    #[doc = "                   leaf"]
+    #[doc = " @param io  timeout_ns must be 0. Results are the results of all copies, regrouped leaf by leaf as those of mdist_run."]
     #[doc = " @thread one at a time per strategy   @blocks until the last copy is done   @collective no"]
     #[doc = " @calls-back update, on this thread   @since 0.1"]
     pub fn mdist_update(
         variable: *mut mdist_variable_t,
         update: mdist_update_fn,
         user_data: *mut ::std::os::raw::c_void,
-        arguments: *const *mut mdist_value_t,
-        argument_count: usize,
-        results: *mut *mut mdist_value_t,
-        result_count: usize,
+        io: *const mdist_run_io_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -3094,14 +2970,11 @@ extern "C" {
     #[doc = " mdist_update. (TensorFlow: StrategyExtended.update_non_slot, non_slot_devices.)"]
     #[doc = " @thread one at a time per strategy   @blocks until the last device is done   @collective no"]
     #[doc = " @calls-back update, on this thread   @since 0.1"]
-    pub fn mdist_update_non_slot(
+    pub fn mdist_update_devices(
         strategy: *mut mdist_strategy_t,
         update: mdist_update_fn,
         user_data: *mut ::std::os::raw::c_void,
-        arguments: *const *mut mdist_value_t,
-        argument_count: usize,
-        results: *mut *mut mdist_value_t,
-        result_count: usize,
+        io: *const mdist_run_io_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -3270,6 +3143,25 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
+    #[doc = " Returns the number of texts that were set or restored; 0 for a bad handle."]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.3"]
+    pub fn mdist_checkpoint_text_count(checkpoint: *const mdist_checkpoint_t) -> usize;
+}
+extern "C" {
+    #[doc = " Gives the key of text @p index, from 0, in the order of the keys' bytes."]
+    #[doc = ""]
+    #[doc = " @p text, @p capacity and @p needed work as in mdist_config_get."]
+    #[doc = " @thread one at a time per strategy   @blocks no   @collective no   @calls-back never   @since 0.3"]
+    pub fn mdist_checkpoint_text_key(
+        checkpoint: *const mdist_checkpoint_t,
+        index: usize,
+        text: *mut ::std::os::raw::c_char,
+        capacity: usize,
+        needed: *mut usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
     #[doc = " Saves checkpoint @p number, which is the latest from then on. It replaces a checkpoint that has the same number."]
     #[doc = ""]
     #[doc = " Mirrored variables are saved as the chief's copy 0. Sync-on-read variables are saved as reduced over all replicas."]
@@ -3281,7 +3173,7 @@ extern "C" {
     #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reasons `unordered` and `closed`: an iterator cannot be saved."]
     #[doc = " - MDIST_ERR_MISMATCH: workers have different numbers, variables or iterators, or iterators at different positions."]
     #[doc = ""]
-    #[doc = " @param number   less than MDIST_LATEST; for example the number of the step or epoch"]
+    #[doc = " @param number   at most 2^63 - 257; for example the number of the step or epoch"]
     #[doc = " @param options  timeout_ns must be long enough for the chief to write: the others wait for it"]
     #[doc = " @thread one at a time per strategy   @blocks until it is on the disk   @collective all workers   @calls-back never"]
     #[doc = " @since 0.1"]
@@ -3501,7 +3393,7 @@ pub type mdist_cluster_info_t = mdist_cluster_info;
 pub struct mdist_task_info {
     pub struct_size: u32,
     pub is_chief: i32,
-    pub worker: u32,
+    pub rank: u32,
     pub worker_count: u32,
     pub address: *const ::std::os::raw::c_char,
     pub master: *const ::std::os::raw::c_char,
@@ -3552,23 +3444,23 @@ fn bindgen_test_layout_mdist_task_info() {
         );
     }
     test_field_is_chief();
-    fn test_field_worker() {
+    fn test_field_rank() {
         assert_eq!(
             unsafe {
                 let uninit = ::std::mem::MaybeUninit::<mdist_task_info>::uninit();
                 let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).worker) as usize - ptr as usize
+                ::std::ptr::addr_of!((*ptr).rank) as usize - ptr as usize
             },
             8usize,
             concat!(
                 "Offset of field: ",
                 stringify!(mdist_task_info),
                 "::",
-                stringify!(worker)
+                stringify!(rank)
             )
         );
     }
-    test_field_worker();
+    test_field_rank();
     fn test_field_worker_count() {
         assert_eq!(
             unsafe {
@@ -4281,9 +4173,9 @@ extern "C" {
     #[doc = " Padding goes to the end of every dimension."]
     #[doc = " @param paddings  NULL: pads each dimension with zeros, up to the longest of the batch. Otherwise one tensor for each"]
     #[doc = "                  component, of its dtype and rank. Its shape gives the size to which each dimension is padded;"]
-    #[doc = "                  MDIST_ROWS means the longest of the batch. Its data points to one element of the dtype, the padding"]
-    #[doc = "                  value (copied), or is NULL for zero. An element that is larger than this size fails the iteration"]
-    #[doc = "                  with MDIST_ERR_MISMATCH"]
+    #[doc = "                  MDIST_UNKNOWN_LENGTH means the longest of the batch. Its data points to one element of the dtype,"]
+    #[doc = "                  the padding value (copied), or is NULL for zero. An element that is larger than this size fails"]
+    #[doc = "                  the iteration with MDIST_ERR_MISMATCH"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_padded_batch(
         source: *const mdist_dataset_t,
@@ -4424,7 +4316,7 @@ pub struct mdist_change {
     pub struct_size: u32,
     pub generation: u32,
     pub step: u64,
-    pub worker: u32,
+    pub rank: u32,
     pub worker_count: u32,
     pub first_replica_id: u32,
     pub local_replica_count: u32,
@@ -4492,23 +4384,23 @@ fn bindgen_test_layout_mdist_change() {
         );
     }
     test_field_step();
-    fn test_field_worker() {
+    fn test_field_rank() {
         assert_eq!(
             unsafe {
                 let uninit = ::std::mem::MaybeUninit::<mdist_change>::uninit();
                 let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).worker) as usize - ptr as usize
+                ::std::ptr::addr_of!((*ptr).rank) as usize - ptr as usize
             },
             16usize,
             concat!(
                 "Offset of field: ",
                 stringify!(mdist_change),
                 "::",
-                stringify!(worker)
+                stringify!(rank)
             )
         );
     }
-    test_field_worker();
+    test_field_rank();
     fn test_field_worker_count() {
         assert_eq!(
             unsafe {
@@ -5181,11 +5073,11 @@ pub const MDIST_SHARD_OFF: mdist_shard_policy = -1;
 pub const MDIST_SHARD_AUTO: mdist_shard_policy = 0;
 pub const MDIST_SHARD_FILE: mdist_shard_policy = 1;
 pub const MDIST_SHARD_DATA: mdist_shard_policy = 2;
-pub const MDIST_SHARD_BY_HINT: mdist_shard_policy = 3;
+pub const MDIST_SHARD_MARKED: mdist_shard_policy = 3;
 pub const MDIST_SHARD_PIN_INT32: mdist_shard_policy = -2147483648;
-#[doc = " Sharding policy: who reads what. (TensorFlow: AutoShardPolicy, with its numbers.)"]
+#[doc = " Sharding policy: who reads what. (TensorFlow: AutoShardPolicy, with its numbers; MARKED is its HINT.)"]
 pub type mdist_shard_policy = ::std::os::raw::c_int;
-#[doc = " Sharding policy: who reads what. (TensorFlow: AutoShardPolicy, with its numbers.)"]
+#[doc = " Sharding policy: who reads what. (TensorFlow: AutoShardPolicy, with its numbers; MARKED is its HINT.)"]
 pub use self::mdist_shard_policy as mdist_shard_policy_t;
 pub const MDIST_UNEVEN_DEFAULT: mdist_uneven = 0;
 pub const MDIST_UNEVEN_SPREAD: mdist_uneven = 1;
@@ -5400,7 +5292,8 @@ extern "C" {
     #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `too_few_files`, on all workers: too few files to give every worker one, or"]
     #[doc = "   none at all, where files are shared out."]
     #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `too_few_elements`, on all workers: too few elements to give every worker"]
-    #[doc = "   one, where whole elements are shared out, or those below a shard of MDIST_SHARD_HINT. Without any element it is OK."]
+    #[doc = "   one, where whole elements are shared out, or those below a shard of MDIST_ONE_PER_WORKER. Without any element it is"]
+    #[doc = "   OK."]
     #[doc = " - If files or elements can't be counted beforehand, as with a generator or a filter, mdist_iterator_next gives these"]
     #[doc = "   two errors for the first element."]
     #[doc = " - MDIST_ERR_MISMATCH: workers differ in policy taken, rows of a step, flags, uneven, weights or components."]
@@ -5581,7 +5474,7 @@ extern "C" {
     #[doc = " that is not distributed."]
     #[doc = " @param count  number of replicas of the job"]
     #[doc = " @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_iterator_rows(
+    pub fn mdist_iterator_row_counts(
         iterator: *mut mdist_iterator_t,
         rows: *mut u64,
         count: usize,
@@ -5684,7 +5577,7 @@ extern "C" {
     #[doc = ""]
     #[doc = " - The value may be of any kind. A structure sets its leaves as outputs below the path."]
     #[doc = " - With aggregation NONE the value is kept. Otherwise it is reduced when the loop is over, as mdist_strategy_reduce"]
-    #[doc = "   does. The same values are refused: a plain value has no sum over several replicas unless it is 0."]
+    #[doc = "   does. The same values are refused: a plain value has no sum."]
     #[doc = " - After the loop it fails with MDIST_ERR_FAILED_PRECONDITION, reason `loop_over`."]
     #[doc = ""]
     #[doc = " (TensorFlow: MultiStepContext.set_last_step_output.)"]
@@ -5837,6 +5730,121 @@ extern "C" {
     #[doc = " allocation.)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_free(memory: *mut ::std::os::raw::c_void);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_work {
+    _unused: [u8; 0],
+}
+pub type mdist_work_t = mdist_work;
+extern "C" {
+    #[doc = " Starts the collective that @p collective describes, and returns at once."]
+    #[doc = ""]
+    #[doc = " The blocking forms of other replicas may meet it: it counts as the collective that it describes."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.3"]
+    pub fn mdist_collective_start(
+        replica: *mut mdist_replica_t,
+        collective: *const mdist_collective_description_t,
+        out: *mut *mut mdist_work_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Moves the operation on as far as it goes without waiting for other replicas' calls, and says whether it is done."]
+    #[doc = ""]
+    #[doc = " It fails as the blocking form would. After a failure every later call gives the same error."]
+    #[doc = " @param done  receives 1 or 0"]
+    #[doc = " @thread any   @blocks no, but it takes part in the computing"]
+    #[doc = " @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_work_test(
+        work: *mut mdist_work_t,
+        done: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Waits until the operation is over, but at most @p timeout_ns."]
+    #[doc = ""]
+    #[doc = " If the operation failed, this call returns its error. With MDIST_FOREVER only the operation's own timeout applies."]
+    #[doc = " @param done  receives 1 if the operation is done, else 0"]
+    #[doc = " @thread any   @blocks as said   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_work_wait(
+        work: *mut mdist_work_t,
+        timeout_ns: u64,
+        done: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Gives a file descriptor for poll, epoll and similar calls."]
+    #[doc = ""]
+    #[doc = " It is readable when mdist_work_test has something to do or to say:"]
+    #[doc = " - all replicas have come and there is work to take part in"]
+    #[doc = " - the operation is done, or has failed or timed out"]
+    #[doc = " - its work was destroyed"]
+    #[doc = ""]
+    #[doc = " Call mdist_work_test when the descriptor is readable. If @p done is 0 then, go on polling. After the end of the"]
+    #[doc = " operation the descriptor stays readable. Never read from it."]
+    #[doc = ""]
+    #[doc = " (mdist_work_on_done calls a function instead. With one worker, it can do so only in some call of the library, since"]
+    #[doc = " no thread is behind an operation.)"]
+    #[doc = " @param out  receives a new descriptor, closed on exec. You close it, before or after mdist_work_destroy."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_work_descriptor(
+        work: *mut mdist_work_t,
+        out: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+#[doc = " A function that is called when an operation is over."]
+#[doc = ""]
+#[doc = " It may call mdist_work_test, mdist_work_destroy and other functions of `@thread any` that do not block. It must not"]
+#[doc = " wait, throw or end its thread: operations of all local replicas may be waiting for it. Functions of a replica or a"]
+#[doc = " strategy, and mdist_work_wait, are MDIST_ERR_WRONG_CONTEXT in it. If it destroys the work of another operation that"]
+#[doc = " is not done, that operation goes on."]
+#[doc = " @param status  MDIST_OK, or what mdist_work_test gives from now on; MDIST_ERR_ABORTED if the work was destroyed"]
+pub type mdist_work_done_fn = ::std::option::Option<
+    unsafe extern "C" fn(status: mdist_status_t, user_data: *mut ::std::os::raw::c_void),
+>;
+extern "C" {
+    #[doc = " Makes the library call a function once when the operation is done, or has failed."]
+    #[doc = ""]
+    #[doc = " When and where"]
+    #[doc = " - If the operation is over already, it is called before this call returns."]
+    #[doc = " - With one worker: within some call of the library that a local replica makes after the operation has ended. That may"]
+    #[doc = "   be a call of another replica, on its thread."]
+    #[doc = " - With several workers: on a thread of the library, or as with one."]
+    #[doc = " - Always before the step of the replica that started the operation has ended, also if the step fails, is aborted, or"]
+    #[doc = "   if the work is destroyed. So it is called exactly once, unless this call fails."]
+    #[doc = " - It may come after mdist_work_wait has returned. In a step of mdist_run, the replica's handle is valid in it, for"]
+    #[doc = "   mdist_replica_id, mdist_replica_local_index and mdist_replica_count."]
+    #[doc = ""]
+    #[doc = " On GPUs the operation is over when all of its work has been given to the GPUs. Call mdist_work_test before the"]
+    #[doc = " replica's stream uses the results."]
+    #[doc = ""]
+    #[doc = " A work may have several such functions. A replica must still wait for its operation, or learn its end by the"]
+    #[doc = " function, before its step ends."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back done, as said   @since 0.2"]
+    pub fn mdist_work_on_done(
+        work: *mut mdist_work_t,
+        done: mdist_work_done_fn,
+        user_data: *mut ::std::os::raw::c_void,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a work."]
+    #[doc = ""]
+    #[doc = " If the operation is not done, the effect depends on whether all replicas have come:"]
+    #[doc = " - If they have, and there is one worker, this call finishes the operation."]
+    #[doc = " - Otherwise it gives the operation up, which fails the step. The run gets MDIST_ERR_ABORTED, reason `work_destroyed`;"]
+    #[doc = "   the calls of other replicas get reason `step_failed`. With several workers this is always so, since nobody knows"]
+    #[doc = "   when the others would come."]
+    #[doc = ""]
+    #[doc = " The buffers are yours again in any case. NULL is ignored."]
+    #[doc = " @thread any   @blocks no, but it takes part in the computing   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_work_destroy(work: *mut mdist_work_t);
 }
 extern "C" {
     #[doc = " Sends a buffer to replica @p to."]
@@ -6063,14 +6071,14 @@ extern "C" {
     #[doc = ""]
     #[doc = " With several workers the call costs a small exchange between them. With one worker it costs next to nothing."]
     #[doc = " @param verdict  receives an mdist_preemption_verdict_t, the same on all workers"]
-    #[doc = " @param worker   receives the rank of the worker that announced the preemption, the lowest if several did;"]
+    #[doc = " @param rank     receives the rank of the worker that announced the preemption, the lowest if several did;"]
     #[doc = "                 MDIST_NONE: no worker. May be NULL."]
     #[doc = " @thread one at a time per strategy   @blocks for the other workers   @collective all workers"]
     #[doc = " @calls-back never   @since 0.1"]
     pub fn mdist_preemption_check(
         preemption: *mut mdist_preemption_t,
         verdict: *mut i32,
-        worker: *mut u32,
+        rank: *mut u32,
         options: *const mdist_call_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
@@ -6079,6 +6087,54 @@ extern "C" {
     #[doc = " Frees a preemption object. Take the signal from it before; SIG_IGN is best, since it may come again. NULL is fine."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_preemption_destroy(preemption: *mut mdist_preemption_t);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_prepared {
+    _unused: [u8; 0],
+}
+pub type mdist_prepared_t = mdist_prepared;
+extern "C" {
+    #[doc = " Creates a call of a local replica, and checks its arguments."]
+    #[doc = ""]
+    #[doc = " It fails as the collective would before it waits for others. The call keeps the group and the operator that it names."]
+    #[doc = " @param options  for every run of the call"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_prepared_create(
+        strategy: *mut mdist_strategy_t,
+        local_replica: u32,
+        description: *const mdist_collective_description_t,
+        out: *mut *mut mdist_prepared_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Makes the call, as the blocking form of its collective does."]
+    #[doc = " @param replica  the local replica that the call was created for"]
+    #[doc = " @thread replica   @blocks as mdist_all_reduce   @collective all replicas   @calls-back never   @since 0.2"]
+    pub fn mdist_prepared_run(
+        replica: *mut mdist_replica_t,
+        prepared: *mut mdist_prepared_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Starts the call and returns at once, as mdist_collective_start does."]
+    #[doc = " @thread replica   @blocks no   @collective all replicas   @calls-back never   @since 0.2"]
+    pub fn mdist_prepared_start(
+        replica: *mut mdist_replica_t,
+        prepared: *mut mdist_prepared_t,
+        out: *mut *mut mdist_work_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Frees a call. NULL is ignored."]
+    #[doc = ""]
+    #[doc = " Operations that it has started continue."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_prepared_destroy(prepared: *mut mdist_prepared_t);
 }
 extern "C" {
     #[doc = " Registers @p step in @p strategy under a name. If a name is registered more than once, the last registration counts."]
@@ -6117,26 +6173,22 @@ extern "C" {
     #[doc = " of the results. Failures:"]
     #[doc = " - MDIST_ERR_NOT_FOUND: no step has that name. The message lists the names that are registered."]
     #[doc = " - A step that fails anywhere ends the session, even if all replicas refuse the same call. The error has the sentence"]
-    #[doc = "   of that step, and mdist_error_replica and mdist_error_worker."]
+    #[doc = "   of that step, and mdist_error_replica and mdist_error_rank."]
     #[doc = " - A mistake found before the workers are asked (in a name or an argument) ends nothing."]
     #[doc = ""]
-    #[doc = " @param options  timeout_ns applies to each wait for other workers, also in the step's collectives"]
+    #[doc = " @param io  as in mdist_run; timeout_ns applies to each wait for other workers, also in the step's collectives"]
     #[doc = " @thread one at a time per strategy   @blocks until every step has returned   @collective no"]
     #[doc = " @calls-back the step, as mdist_run   @since 0.1"]
     pub fn mdist_run_named(
         strategy: *mut mdist_strategy_t,
         name: *const ::std::os::raw::c_char,
-        arguments: *const *mut mdist_value_t,
-        argument_count: usize,
-        results: *mut *mut mdist_value_t,
-        result_count: usize,
-        options: *const mdist_call_options_t,
+        io: *const mdist_run_io_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
 extern "C" {
     #[doc = " Updates @p variable with the update registered as @p name, as mdist_update does. If @p variable is NULL, it works as"]
-    #[doc = " mdist_update_non_slot does."]
+    #[doc = " mdist_update_devices does; timeout_ns of @p io must be 0."]
     #[doc = ""]
     #[doc = " On the client it updates the copies of all workers. It fails as mdist_run_named does."]
     #[doc = " @thread one at a time per strategy   @blocks until the last copy is done   @collective no"]
@@ -6145,10 +6197,7 @@ extern "C" {
         strategy: *mut mdist_strategy_t,
         variable: *mut mdist_variable_t,
         name: *const ::std::os::raw::c_char,
-        arguments: *const *mut mdist_value_t,
-        argument_count: usize,
-        results: *mut *mut mdist_value_t,
-        result_count: usize,
+        io: *const mdist_run_io_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -6156,7 +6205,7 @@ extern "C" {
     #[doc = " Does what the client asks, until the client destroys its strategy. Then it returns MDIST_OK, and the strategy has"]
     #[doc = " nothing more to do."]
     #[doc = ""]
-    #[doc = " Steps find the client's variables by mdist_variable_find. While a worker serves, other functions outside of steps"]
+    #[doc = " Steps find the client's variables by mdist_variable_named. While a worker serves, other functions outside of steps"]
     #[doc = " fail on it with MDIST_ERR_WRONG_CONTEXT. Errors:"]
     #[doc = " - MDIST_ERR_PEER_LOST: the client was lost, or ended without destroying its strategy."]
     #[doc = " - The error that mdist_run would give: a step failed on this worker."]
@@ -6172,125 +6221,6 @@ extern "C" {
     pub fn mdist_serve(
         strategy: *mut mdist_strategy_t,
         options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Opens a run."]
-    #[doc = ""]
-    #[doc = " From here to mdist_run_end the strategy is busy, and each local replica may be entered once. Inside a merge that"]
-    #[doc = " mdist_merge_begin opened, this call opens a nested run. The first run of an elastic job makes a commit first, as"]
-    #[doc = " mdist_commit does."]
-    #[doc = " @param arguments     as in mdist_run"]
-    #[doc = " @param result_count  how many results replicas may set"]
-    #[doc = " @param options       timeout_ns applies to the collectives of this run that give none of their own"]
-    #[doc = " @thread one at a time per strategy   @blocks no; in that commit: for the other workers"]
-    #[doc = " @collective no; that commit: all workers   @calls-back never; in that commit: the blobs' save functions   @since 0.1"]
-    pub fn mdist_run_begin(
-        strategy: *mut mdist_strategy_t,
-        arguments: *const *mut mdist_value_t,
-        argument_count: usize,
-        result_count: usize,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Closes the run and returns what mdist_run would: the first failure of any replica, else MDIST_OK and the results."]
-    #[doc = ""]
-    #[doc = " These are MDIST_ERR_FAILED_PRECONDITION:"]
-    #[doc = " - reason `replica_inside`: a replica is still inside; the run stays open"]
-    #[doc = " - reason `not_entered`: a replica never entered, and nothing else failed; the run is closed"]
-    #[doc = " - reason `no_run`: no run is open"]
-    #[doc = ""]
-    #[doc = " Call it after a failure and after mdist_strategy_abort, too. Do not call it after mdist_strategy_destroy: then the"]
-    #[doc = " last replica to exit closes the run."]
-    #[doc = " @param results       receives @p result_count values, as in mdist_run"]
-    #[doc = " @param result_count  as in mdist_run_begin, else MDIST_ERR_INVALID_ARGUMENT, and the run stays open"]
-    #[doc = " @thread any, when the replicas have left   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_run_end(
-        strategy: *mut mdist_strategy_t,
-        results: *mut *mut mdist_value_t,
-        result_count: usize,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Enters the step of local replica @p local_replica."]
-    #[doc = ""]
-    #[doc = " @p out is in replica context until mdist_replica_exit, and works with every function of replica context. Entering a"]
-    #[doc = " replica twice in one run fails with reason `entered_before`. If a replica's thread cannot come while others wait for"]
-    #[doc = " that replica, any thread may enter it and exit it with a code."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_replica_enter(
-        strategy: *mut mdist_strategy_t,
-        local_replica: u32,
-        out: *mut *mut mdist_replica_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Leaves the step; the handle dies."]
-    #[doc = ""]
-    #[doc = " A @p code other than 0 fails the run and releases all other replicas, as a step that returns it does."]
-    #[doc = ""]
-    #[doc = " The run also fails in these cases. This call then returns an error, but the replica has left all the same:"]
-    #[doc = " - reason `work_under_way`: an operation is still under way (mdist_all_reduce_start)"]
-    #[doc = " - reason `merge_open`: a merge is still open"]
-    #[doc = ""]
-    #[doc = " mdist_run_end returns the first cause, so you need to check only there."]
-    #[doc = ""]
-    #[doc = " Exception: local replica 0 stays inside, reason `busy`, while another thread is at work in its open merge."]
-    #[doc = " @thread any, one at a time per replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_replica_exit(
-        replica: *mut mdist_replica_t,
-        code: i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Opens a merge without a function."]
-    #[doc = ""]
-    #[doc = " Every local replica, entered by mdist_replica_enter, calls this and then mdist_merge_end. Local replica 0's code in"]
-    #[doc = " between happens once for all, in cross-replica context. Any thread may call functions that take a strategy there."]
-    #[doc = " (mdist_merge_call works for entered replicas, too. In a step of mdist_run it is the only way.)"]
-    #[doc = ""]
-    #[doc = " If this call fails, no merge is open. Do not call mdist_merge_end then."]
-    #[doc = " @param arguments  this replica's tensors, as in mdist_merge_call"]
-    #[doc = " @param values     on local replica 0: receives the replicas' tensors regrouped, @p argument_count values that you"]
-    #[doc = "                   own. On the others: receives NULLs. May be NULL if @p argument_count is 0."]
-    #[doc = " @thread any, one at a time per replica   @blocks until every local replica has called it"]
-    #[doc = " @collective local replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_merge_begin(
-        replica: *mut mdist_replica_t,
-        arguments: *const mdist_tensor_t,
-        argument_count: usize,
-        values: *mut *mut mdist_value_t,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Closes the merge and hands each replica its own part of the values that local replica 0 passes."]
-    #[doc = ""]
-    #[doc = " Two failures change nothing: reason `no_merge`, and reason `busy` on local replica 0 while another thread is at work"]
-    #[doc = " in the merge. Any other failure closes the merge, too, and fails the run."]
-    #[doc = " @param values   on local replica 0: @p count values; NULL for a result that no replica receives. They stay yours. On"]
-    #[doc = "                 the others: not read."]
-    #[doc = " @param results  receives @p count descriptions, borrowed until this replica's next merge or its exit. data is NULL"]
-    #[doc = "                 and dtype 0 for a structure (mdist_replica_merge_result) and for a NULL. @p count is the same on"]
-    #[doc = "                 every replica, else MDIST_ERR_MISMATCH."]
-    #[doc = " @param code     on local replica 0: a number other than 0 fails the run, as from a merge function, and values are not"]
-    #[doc = "                 read. On the others: 0."]
-    #[doc = " @thread any, one at a time per replica"]
-    #[doc = " @blocks until local replica 0 has called it, however long that takes, or mdist_strategy_abort"]
-    #[doc = " @collective local replicas   @calls-back never   @since 0.1"]
-    pub fn mdist_merge_end(
-        replica: *mut mdist_replica_t,
-        code: i32,
-        values: *const *mut mdist_value_t,
-        results: *mut mdist_tensor_t,
-        count: usize,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -6466,13 +6396,13 @@ extern "C" {
     #[doc = " Tells which worker ended the last session by leaving it: the first to go, before anything had failed for it."]
     #[doc = ""]
     #[doc = " The other workers fail because it left. A launcher whose workers fail together learns here which one failed first."]
-    #[doc = " @param worker  receives its rank, or MDIST_NONE in any of these cases: no session has ended in this way since"]
+    #[doc = " @param rank  receives its rank, or MDIST_NONE in any of these cases: no session has ended in this way since"]
     #[doc = "                mdist_store_create or mdist_store_restart; all workers of the next session have joined since; or the"]
     #[doc = "                first to go was lost without saying that it leaves"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_store_first_gone(
         store: *const mdist_store_t,
-        worker: *mut u32,
+        rank: *mut u32,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -6480,4 +6410,119 @@ extern "C" {
     #[doc = " Ends the store and frees its address. Workers that have formed their session continue without it."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_store_destroy(store: *mut mdist_store_t);
+}
+extern "C" {
+    #[doc = " Opens a run."]
+    #[doc = ""]
+    #[doc = " From here to mdist_run_end the strategy is busy, and each local replica may be entered once. Inside a merge that"]
+    #[doc = " mdist_merge_begin opened, this call opens a nested run. The first run of an elastic job makes a commit first, as"]
+    #[doc = " mdist_commit does."]
+    #[doc = " @param io  as in mdist_run, but results is NULL: result_count says how many replicas may set, and mdist_run_end gives"]
+    #[doc = "            them"]
+    #[doc = " @thread one at a time per strategy   @blocks no; in that commit: for the other workers"]
+    #[doc = " @collective no; that commit: all workers   @calls-back never; in that commit: the blobs' save functions   @since 0.1"]
+    pub fn mdist_run_begin(
+        strategy: *mut mdist_strategy_t,
+        io: *const mdist_run_io_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Closes the run and returns what mdist_run would: the first failure of any replica, else MDIST_OK and the results."]
+    #[doc = ""]
+    #[doc = " These are MDIST_ERR_FAILED_PRECONDITION:"]
+    #[doc = " - reason `replica_inside`: a replica is still inside; the run stays open"]
+    #[doc = " - reason `not_entered`: a replica never entered, and nothing else failed; the run is closed"]
+    #[doc = " - reason `no_run`: no run is open"]
+    #[doc = ""]
+    #[doc = " Call it after a failure and after mdist_strategy_abort, too. Do not call it after mdist_strategy_destroy: then the"]
+    #[doc = " last replica to exit closes the run."]
+    #[doc = " @param results       receives @p result_count values, as in mdist_run"]
+    #[doc = " @param result_count  as in mdist_run_begin, else MDIST_ERR_INVALID_ARGUMENT, and the run stays open"]
+    #[doc = " @thread any, when the replicas have left   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_run_end(
+        strategy: *mut mdist_strategy_t,
+        results: *mut *mut mdist_value_t,
+        result_count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Enters the step of local replica @p local_replica."]
+    #[doc = ""]
+    #[doc = " @p out is in replica context until mdist_replica_exit, and works with every function of replica context. Entering a"]
+    #[doc = " replica twice in one run fails with reason `entered_before`. If a replica's thread cannot come while others wait for"]
+    #[doc = " that replica, any thread may enter it and exit it with a code."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_enter(
+        strategy: *mut mdist_strategy_t,
+        local_replica: u32,
+        out: *mut *mut mdist_replica_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Leaves the step; the handle dies."]
+    #[doc = ""]
+    #[doc = " A @p code other than 0 fails the run and releases all other replicas, as a step that returns it does."]
+    #[doc = ""]
+    #[doc = " The run also fails in these cases. This call then returns an error, but the replica has left all the same:"]
+    #[doc = " - reason `work_under_way`: an operation is still under way (mdist_collective_start)"]
+    #[doc = " - reason `merge_open`: a merge is still open"]
+    #[doc = ""]
+    #[doc = " mdist_run_end returns the first cause, so you need to check only there."]
+    #[doc = ""]
+    #[doc = " Exception: local replica 0 stays inside, reason `busy`, while another thread is at work in its open merge."]
+    #[doc = " @thread any, one at a time per replica   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    pub fn mdist_replica_exit(
+        replica: *mut mdist_replica_t,
+        code: i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Opens a merge without a function."]
+    #[doc = ""]
+    #[doc = " Every local replica, entered by mdist_replica_enter, calls this and then mdist_merge_end. Local replica 0's code in"]
+    #[doc = " between happens once for all, in cross-replica context. Any thread may call functions that take a strategy there."]
+    #[doc = " (mdist_merge_call works for entered replicas, too. In a step of mdist_run it is the only way.)"]
+    #[doc = ""]
+    #[doc = " If this call fails, no merge is open. Do not call mdist_merge_end then."]
+    #[doc = " @param arguments  this replica's tensors, as in mdist_merge_call"]
+    #[doc = " @param values     on local replica 0: receives the replicas' tensors regrouped, @p argument_count values that you"]
+    #[doc = "                   own. On the others: receives NULLs. May be NULL if @p argument_count is 0."]
+    #[doc = " @thread any, one at a time per replica   @blocks until every local replica has called it"]
+    #[doc = " @collective local replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_merge_begin(
+        replica: *mut mdist_replica_t,
+        arguments: *const mdist_tensor_t,
+        argument_count: usize,
+        values: *mut *mut mdist_value_t,
+        options: *const mdist_call_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Closes the merge and hands each replica its own part of the values that local replica 0 passes."]
+    #[doc = ""]
+    #[doc = " Two failures change nothing: reason `no_merge`, and reason `busy` on local replica 0 while another thread is at work"]
+    #[doc = " in the merge. Any other failure closes the merge, too, and fails the run."]
+    #[doc = " @param values   on local replica 0: @p count values; NULL for a result that no replica receives. They stay yours. On"]
+    #[doc = "                 the others: not read."]
+    #[doc = " @param results  receives @p count descriptions, borrowed until this replica's next merge or its exit. data is NULL"]
+    #[doc = "                 and dtype 0 for a structure (mdist_replica_merge_result) and for a NULL. @p count is the same on"]
+    #[doc = "                 every replica, else MDIST_ERR_MISMATCH."]
+    #[doc = " @param code     on local replica 0: a number other than 0 fails the run, as from a merge function, and values are not"]
+    #[doc = "                 read. On the others: 0."]
+    #[doc = " @thread any, one at a time per replica"]
+    #[doc = " @blocks until local replica 0 has called it, however long that takes, or mdist_strategy_abort"]
+    #[doc = " @collective local replicas   @calls-back never   @since 0.1"]
+    pub fn mdist_merge_end(
+        replica: *mut mdist_replica_t,
+        code: i32,
+        values: *const *mut mdist_value_t,
+        results: *mut mdist_tensor_t,
+        count: usize,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
 }

@@ -6,5 +6,7 @@
 //! library adds is no undefined behaviour here. Every function's comment says which thread may call
 //! it (`@thread`) and what it waits for (`@blocks`).
 #![allow(non_camel_case_types, non_upper_case_globals, non_snake_case)]
+// The comments are C's: their brackets are no links, and their addresses are plain text.
+#![allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags, rustdoc::bare_urls)]
 
 include!("bindings.rs");

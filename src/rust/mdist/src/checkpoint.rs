@@ -76,6 +76,18 @@ impl Checkpoint {
         }))
     }
 
+    /// The keys of all texts, in their order.
+    pub fn keys(&self) -> Result<Vec<String>> {
+        // Safety, here and below: our handle.
+        let count = unsafe { sys::mdist_checkpoint_text_count(self.raw()) };
+        let key = |index| {
+            read_text(|text, capacity, needed, error| unsafe {
+                sys::mdist_checkpoint_text_key(self.raw(), index, text, capacity, needed, error)
+            })
+        };
+        (0..count).map(key).collect()
+    }
+
     /// Saves under a number, of a step or epoch, say. It is on the disk when this returns.
     pub fn save(&self, number: u64) -> Result<()> {
         let _locked = self.lock_all("saved", Lock::try_read)?;

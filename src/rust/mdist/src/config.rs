@@ -17,21 +17,22 @@ pub struct Config(NonNull<sys::mdist_config>);
 unsafe impl Send for Config {}
 
 impl Config {
-    /// Every key at its default, the environment not looked at.
+    /// Begins with the environment: the file named by MDIST_CONFIG, and every `MDIST_*` key over
+    /// it. Keys set later override it.
     pub fn new() -> Result<Config> {
+        let mut config = Config::empty()?;
+        config.load_environment()?;
+        Ok(config)
+    }
+
+    /// Every key at its default, the environment not looked at. A launcher's workers that use it
+    /// train alone, or are refused.
+    pub fn empty() -> Result<Config> {
         // Safety: an out parameter.
         let handle = make(|out, error| unsafe { sys::mdist_config_create(out, error) })?;
         Ok(Config(
             NonNull::new(handle).expect("a call that succeeds gives a config"),
         ))
-    }
-
-    /// The file named by MDIST_CONFIG, and every `MDIST_*` key over it.
-    pub fn from_environment() -> Result<Config> {
-        let config = Config::new()?;
-        // Safety: our handle, nobody else has it.
-        call(|error| unsafe { sys::mdist_config_load_environment(config.raw(), error) })?;
-        Ok(config)
     }
 
     pub(crate) fn raw(&self) -> *mut sys::mdist_config {
@@ -75,6 +76,13 @@ impl Config {
         call(|error| unsafe {
             sys::mdist_config_load_text(self.raw(), yaml.as_ptr().cast(), yaml.len(), error)
         })?;
+        Ok(self)
+    }
+
+    /// Loads the file named by MDIST_CONFIG, and every `MDIST_*` key over it, over what is there.
+    pub fn load_environment(&mut self) -> Result<&mut Config> {
+        // Safety: our handle, exclusively.
+        call(|error| unsafe { sys::mdist_config_load_environment(self.raw(), error) })?;
         Ok(self)
     }
 }

@@ -17,13 +17,14 @@ use crate::Strategy;
 
 /// What has changed with a regroup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Regrouped {
     /// Of the job, from 1.
     pub generation: u32,
     /// Of the commit that was restored.
     pub step: u64,
     /// This worker's rank.
-    pub worker: u32,
+    pub rank: u32,
     pub worker_count: u32,
     /// Of this worker.
     pub first_replica_id: u32,
@@ -82,7 +83,7 @@ impl Strategy {
         Ok(Regrouped {
             generation: change.generation,
             step: change.step,
-            worker: change.worker,
+            rank: change.rank,
             worker_count: change.worker_count,
             first_replica_id: change.first_replica_id,
             local_replica_count: change.local_replica_count,

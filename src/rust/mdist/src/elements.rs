@@ -38,8 +38,8 @@ impl Strategy {
             function: &function,
             shared: &shared,
         };
-        let (arguments, options) = (run.raw_arguments(), run.options());
         let mut results = run.empty_results();
+        let io = run.io(&mut results);
         // Safety: as for a run.
         let done = call(|error| unsafe {
             sys::mdist_map(
@@ -47,11 +47,7 @@ impl Strategy {
                 count,
                 Some(element_of::<F>),
                 &context as *const Map<'_, F> as *mut c_void,
-                arguments.0,
-                arguments.1,
-                results.as_mut_ptr(),
-                results.len(),
-                &options,
+                &io,
                 error,
             )
         });

@@ -76,7 +76,7 @@ struct Story {
     reason: String,
     operation: String,
     replica: Option<u32>,
-    worker: Option<u32>,
+    rank: Option<u32>,
     native: i64,
     message: String,
     cause: Option<BoxError>,
@@ -99,8 +99,8 @@ impl Error {
         self.0.replica
     }
     /// Rank of the worker at fault; `None` where it is nobody's or not known.
-    pub fn worker(&self) -> Option<u32> {
-        self.0.worker
+    pub fn rank(&self) -> Option<u32> {
+        self.0.rank
     }
     /// The number underneath: errno, a device's code; 0 where there is none.
     pub fn native(&self) -> i64 {
@@ -115,7 +115,7 @@ impl Error {
             reason,
             operation,
             replica: None,
-            worker: None,
+            rank: None,
             native: 0,
             message,
             cause: None,
@@ -124,6 +124,12 @@ impl Error {
 
     pub(crate) fn invalid(operation: &str, message: String) -> Error {
         Error::new(Status::InvalidArgument, "", operation, message)
+    }
+
+    /// A number that only a later version of the library has.
+    pub(crate) fn unknown(operation: &str, what: &str, number: i32) -> Error {
+        let sentence = format!("{what} of number {number}, which this crate does not know");
+        Error::new(Status::Unsupported, "", operation, sentence)
     }
 
     pub(crate) fn caused_by(mut self, cause: BoxError) -> Error {
@@ -143,7 +149,7 @@ impl Error {
             reason: text(sys::mdist_error_reason(error)),
             operation: text(sys::mdist_error_operation(error)),
             replica: or_none(sys::mdist_error_replica(error)),
-            worker: or_none(sys::mdist_error_worker(error)),
+            rank: or_none(sys::mdist_error_rank(error)),
             native: sys::mdist_error_native(error),
             message,
             cause: None,

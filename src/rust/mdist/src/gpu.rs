@@ -12,6 +12,7 @@ use crate::tensor::{Tensor, TensorMut};
 
 /// The GPUs that this process can use.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Gpus {
     pub count: u32,
     /// What they are, a line each, and NCCL; or why there are none.

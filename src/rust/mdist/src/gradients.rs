@@ -11,6 +11,7 @@ use mdist_sys as sys;
 
 use crate::element::Element;
 use crate::error::{call, make, Error, Result, Status};
+use crate::options::options;
 use crate::replica::Replica;
 use crate::tensor::{self, raw_tensor, TensorMut};
 use crate::work::OwnedBuffers;
@@ -51,34 +52,23 @@ impl From<&Variable> for Like {
     }
 }
 
-/// The same on all workers. By default: a sum, buckets of 4 MiB, the norm, no clipping.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GradientsOptions {
-    /// Over replicas and rounds: [`Op::Sum`] (with [`Replica::average_loss`]) or [`Op::Mean`].
-    pub op: Op,
-    /// A bucket takes gradients until it has this many bytes; 0: 4 MiB.
-    pub bucket_bytes: u64,
-    /// Clips by global norm; 0 disables clipping.
-    pub clip_norm: f64,
-    /// Gradients that are not ready by the wait count as zeros, not as an error.
-    pub zero_missing: bool,
-    /// If the norm is not finite, all gradients become zeros.
-    pub zero_nonfinite: bool,
-    /// Whether to compute the norm. Without it each replica reads its share of the memory once
-    /// less.
-    pub norm: bool,
-}
-
-impl Default for GradientsOptions {
-    fn default() -> Self {
-        GradientsOptions {
-            op: Op::Sum,
-            bucket_bytes: 0,
-            clip_norm: 0.0,
-            zero_missing: false,
-            zero_nonfinite: false,
-            norm: true,
-        }
+options! {
+    /// The same on all workers. By default: a sum, buckets of 4 MiB, the norm, no clipping.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct GradientsOptions {
+        /// Over replicas and rounds: [`Op::Sum`] (with [`Replica::average_loss`]) or [`Op::Mean`].
+        op: Op = Op::Sum,
+        /// A bucket takes gradients until it has this many bytes; 0: 4 MiB.
+        bucket_bytes: u64 = 0,
+        /// Clips by global norm; 0 disables clipping.
+        clip_norm: f64 = 0.0,
+        /// Gradients that are not ready by the wait count as zeros, not as an error.
+        zero_missing: bool = false,
+        /// If the norm is not finite, all gradients become zeros.
+        zero_nonfinite: bool = false,
+        /// Whether to compute the norm (the default). Without it each replica reads its share of
+        /// the memory once less.
+        norm: bool = true,
     }
 }
 
@@ -100,6 +90,7 @@ impl GradientsOptions {
 
 /// What a round came to. The same on all replicas.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Reduced {
     /// Before clipping.
     pub norm: f64,

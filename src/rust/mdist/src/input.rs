@@ -10,10 +10,12 @@ use mdist_sys as sys;
 use crate::cause::{catch, Causes};
 use crate::config::read_text;
 use crate::error::{call, make, Result, StepResult};
+use crate::options::options;
 use crate::{Dataset, Iter, Strategy};
 
 /// Who reads what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ShardPolicy {
     /// Every worker reads everything.
     Off,
@@ -23,15 +25,16 @@ pub enum ShardPolicy {
     File,
     /// Each worker keeps its part of every batch.
     Data,
-    /// Each [`Dataset::shard`] with [`SHARD_HINT`] becomes the shard of this worker.
-    ByHint,
+    /// Each [`Dataset::shard`] with [`ONE_PER_WORKER`] becomes the shard of this worker.
+    Marked,
 }
 
 /// As the number of shards in [`Dataset::shard`]: one shard for each worker.
-pub const SHARD_HINT: u64 = sys::MDIST_SHARD_HINT as u64;
+pub const ONE_PER_WORKER: u64 = sys::MDIST_ONE_PER_WORKER;
 
 /// What happens to rows that cannot be shared out evenly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Uneven {
     /// What TensorFlow does.
     Default,
@@ -43,47 +46,37 @@ pub enum Uneven {
 
 /// For whom a function makes a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ReplicationMode {
     PerWorker,
     /// Only in a job of one worker.
     PerReplica,
 }
 
-/// How to distribute. By default as the configuration says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InputOptions {
-    pub policy: ShardPolicy,
-    pub uneven: Uneven,
-    /// Only with [`Strategy::distribute_from_function`].
-    pub mode: ReplicationMode,
-    /// Whether each replica gets a part of each element; else whole elements in turn.
-    pub split: bool,
-    /// Ends before a step in which some replica would get nothing.
-    pub whole_steps: bool,
-    /// Runs the dataset where the replica runs. Only with [`ReplicationMode::PerReplica`].
-    pub place_on_device: bool,
-    /// Whether to make the next elements while the program works; `None`: as the configuration
-    /// says.
-    pub fetch_to_device: Option<bool>,
-    /// How many elements of each replica are made ahead when fetching; 0: 1.
-    pub buffer_size: u64,
-    /// One for each replica of the job: rows are shared out in proportion. Empty: all alike.
-    pub weights: Vec<f64>,
-}
-
-impl Default for InputOptions {
-    fn default() -> Self {
-        InputOptions {
-            policy: ShardPolicy::Auto,
-            uneven: Uneven::Default,
-            mode: ReplicationMode::PerWorker,
-            split: true,
-            whole_steps: false,
-            place_on_device: false,
-            fetch_to_device: None,
-            buffer_size: 0,
-            weights: Vec::new(),
-        }
+options! {
+    /// How to distribute. By default as the configuration says.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct InputOptions {
+        /// Who reads what.
+        policy: ShardPolicy = ShardPolicy::Auto,
+        /// What happens to rows that cannot be shared out evenly.
+        uneven: Uneven = Uneven::Default,
+        /// For whom the function makes a dataset. Only with [`Strategy::distribute_from_function`].
+        mode: ReplicationMode = ReplicationMode::PerWorker,
+        /// Whether each replica gets a part of each element (the default); else whole elements in
+        /// turn.
+        split: bool = true,
+        /// Ends before a step in which some replica would get nothing.
+        whole_steps: bool = false,
+        /// Runs the dataset where the replica runs. Only with [`ReplicationMode::PerReplica`].
+        place_on_device: bool = false,
+        /// Whether to make the next elements while the program works; `None`: as the configuration
+        /// says.
+        fetch_to_device: Option<bool> = None,
+        /// How many elements of each replica are made ahead when fetching; 0: 1.
+        buffer_size: u64 = 0,
+        /// One for each replica of the job: rows are shared out in proportion. Empty: all alike.
+        weights: Vec<f64> = Vec::new(),
     }
 }
 
@@ -101,7 +94,7 @@ impl InputOptions {
                 ShardPolicy::Auto => sys::MDIST_SHARD_AUTO,
                 ShardPolicy::File => sys::MDIST_SHARD_FILE,
                 ShardPolicy::Data => sys::MDIST_SHARD_DATA,
-                ShardPolicy::ByHint => sys::MDIST_SHARD_BY_HINT,
+                ShardPolicy::Marked => sys::MDIST_SHARD_MARKED,
             },
             uneven: match self.uneven {
                 Uneven::Default => sys::MDIST_UNEVEN_DEFAULT,
@@ -128,6 +121,7 @@ impl InputOptions {
 
 /// For whom a dataset is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InputPipeline {
     /// Datasets made for the job: one for each worker, or for each replica.
     pub count: u32,
@@ -241,11 +235,11 @@ impl Dataset {
 impl Iter {
     /// How many rows each replica of the job, by id, got in the last element of a distributed
     /// dataset: the denominators of means if steps are not even.
-    pub fn rows(&mut self, strategy: &Strategy) -> Result<Vec<u64>> {
+    pub fn row_counts(&mut self, strategy: &Strategy) -> Result<Vec<u64>> {
         let mut rows = vec![0; strategy.replica_count() as usize];
         // Safety: our handle, exclusively, and room for all replicas.
         call(|error| unsafe {
-            sys::mdist_iterator_rows(self.raw(), rows.as_mut_ptr(), rows.len(), error)
+            sys::mdist_iterator_row_counts(self.raw(), rows.as_mut_ptr(), rows.len(), error)
         })?;
         Ok(rows)
     }

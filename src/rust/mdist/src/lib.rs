@@ -70,6 +70,7 @@ mod merge;
 mod message;
 mod names;
 mod operator;
+mod options;
 mod preemption;
 mod prepared;
 mod replica;
@@ -101,8 +102,10 @@ pub use error::{BoxError, Error, Result, Status, StepResult};
 pub use gpu::{copy_tensor, gpus, Gpus};
 pub use gradients::{Gradients, GradientsOptions, Like, Reduced, ReplicaGradients};
 pub use group::Group;
-pub use input::{InputOptions, InputPipeline, ReplicationMode, ShardPolicy, Uneven, SHARD_HINT};
-pub use map::{Output, ROWS};
+pub use input::{
+    InputOptions, InputPipeline, ReplicationMode, ShardPolicy, Uneven, ONE_PER_WORKER,
+};
+pub use map::{Output, UNKNOWN_LENGTH};
 pub use memory::Memory;
 pub use operator::{Operator, Registered};
 pub use preemption::{Preemption, Verdict};

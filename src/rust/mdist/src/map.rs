@@ -13,7 +13,7 @@ use crate::tensor::{elements_of, raw_tensor, Tensor, TensorMut};
 use crate::{Dataset, Dtype};
 
 /// In the shape of an [`Output`]: as many as the first dimension of the input's first component.
-pub const ROWS: usize = sys::MDIST_ROWS as usize;
+pub const UNKNOWN_LENGTH: usize = sys::MDIST_UNKNOWN_LENGTH as usize;
 
 /// Type and shape of one component that a map makes.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// The first dimension may be [`ROWS`].
+    /// The first dimension may be [`UNKNOWN_LENGTH`].
     pub fn new<T: Element>(shape: &[usize]) -> Output {
         Output {
             dtype: T::DTYPE,

@@ -13,7 +13,7 @@ use crate::config::c_string;
 use crate::copies::Lock;
 use crate::error::{call, Result, StepResult};
 use crate::replica::Replica;
-use crate::run::{Run, Shared};
+use crate::run::{io_of, Run, Shared};
 use crate::tensor::{Tensor, TensorMut};
 use crate::update::Passed;
 use crate::variable::Of;
@@ -104,20 +104,11 @@ impl Strategy {
     /// the replicas of all workers.
     pub fn run_named(&self, name: &str, run: Run<'_>) -> Result<Vec<Option<Value>>> {
         let name = c_string(name, "mdist_run_named")?;
-        let (arguments, options) = (run.raw_arguments(), run.options());
         let mut results = run.empty_results();
+        let io = run.io(&mut results);
         self.with_causes(|error| unsafe {
             // Safety: values are borrowed for longer than this call.
-            sys::mdist_run_named(
-                self.raw(),
-                name.as_ptr(),
-                arguments.0,
-                arguments.1,
-                results.as_mut_ptr(),
-                results.len(),
-                &options,
-                error,
-            )
+            sys::mdist_run_named(self.raw(), name.as_ptr(), &io, error)
         })?;
         Ok(results.into_iter().map(Value::own_if_any).collect())
     }
@@ -139,18 +130,10 @@ impl Strategy {
         let handle = variable.map_or(ptr::null_mut(), Variable::raw);
         let values: Vec<_> = arguments.iter().map(|value| value.raw()).collect();
         let mut results = vec![ptr::null_mut(); result_count];
+        let io = io_of(&values, &mut results);
         self.with_causes(|error| unsafe {
             // Safety: handles of ours; no copy is held by anybody.
-            sys::mdist_update_named(
-                self.raw(),
-                handle,
-                name.as_ptr(),
-                values.as_ptr(),
-                values.len(),
-                results.as_mut_ptr(),
-                result_count,
-                error,
-            )
+            sys::mdist_update_named(self.raw(), handle, name.as_ptr(), &io, error)
         })?;
         Ok(results.into_iter().map(Value::own_if_any).collect())
     }

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use mdist_sys as sys;
 
-use crate::error::{call, make, or_none, Error, Result, Status};
+use crate::error::{call, make, or_none, Error, Result};
 use crate::Strategy;
 
 /// What all workers are to do after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     GoOn,
     /// Save and go on: there is grace left.
@@ -65,11 +66,7 @@ impl Preemption {
             sys::MDIST_PREEMPTION_SAVE => Verdict::Save,
             sys::MDIST_PREEMPTION_END => Verdict::End,
             sys::MDIST_PREEMPTION_GO_ON => Verdict::GoOn,
-            other => {
-                let sentence = format!("a verdict of number {other}, which this crate does not know");
-                let operation = "mdist_preemption_check";
-                return Err(Error::new(Status::Unsupported, "", operation, sentence));
-            }
+            other => return Err(Error::unknown("mdist_preemption_check", "a verdict", other)),
         };
         Ok((verdict, or_none(worker)))
     }

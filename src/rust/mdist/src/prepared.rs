@@ -34,7 +34,7 @@ use crate::{Strategy, Work};
 /// # }
 /// ```
 pub struct Call<B> {
-    raw: NonNull<sys::mdist_call>,
+    raw: NonNull<sys::mdist_prepared>,
     described: Vec<sys::mdist_buffer>, // inputs, then outputs
     buffers: Option<B>,                // there until into_buffers takes them
 }
@@ -67,13 +67,13 @@ impl Strategy {
     }
 }
 
-fn description(
-    kind: sys::mdist_call_kind,
+pub(crate) fn description(
+    kind: sys::mdist_collective_kind,
     op: sys::mdist_reduce_op,
     root: u32,
-) -> sys::mdist_call_description {
-    sys::mdist_call_description {
-        struct_size: mem::size_of::<sys::mdist_call_description>() as u32,
+) -> sys::mdist_collective_description {
+    sys::mdist_collective_description {
+        struct_size: mem::size_of::<sys::mdist_collective_description>() as u32,
         kind,
         op,
         root,
@@ -83,6 +83,24 @@ fn description(
         input_parts: ptr::null(),
         output_parts: ptr::null(),
     }
+}
+
+/// Gives a description its buffers, as many on both sides. A broadcast has no outputs of its own, and
+/// a barrier nothing.
+pub(crate) fn filled(
+    mut described: sys::mdist_collective_description,
+    inputs: &[sys::mdist_buffer],
+    outputs: &[sys::mdist_buffer],
+) -> sys::mdist_collective_description {
+    if inputs.is_empty() {
+        return described;
+    }
+    described.inputs = inputs.as_ptr();
+    if described.kind != sys::MDIST_COLLECTIVE_BROADCAST {
+        described.outputs = outputs.as_ptr();
+    }
+    described.buffer_count = inputs.len();
+    described
 }
 
 impl<'a> Prepare<'a> {
@@ -119,13 +137,16 @@ impl<'a> Prepare<'a> {
     /// In place.
     pub fn all_reduce<B: OwnedBuffers>(&self, op: impl Into<Op>, buffers: B) -> Result<Call<B>> {
         self.in_place(
-            description(sys::MDIST_CALL_ALL_REDUCE, op.into().raw(), 0),
+            description(sys::MDIST_COLLECTIVE_ALL_REDUCE, op.into().raw(), 0),
             buffers,
         )
     }
 
     pub fn broadcast<B: OwnedBuffers>(&self, root: u32, buffers: B) -> Result<Call<B>> {
-        self.in_place(description(sys::MDIST_CALL_BROADCAST, 0, root), buffers)
+        self.in_place(
+            description(sys::MDIST_COLLECTIVE_BROADCAST, 0, root),
+            buffers,
+        )
     }
 
     pub fn all_gather<I: OwnedBuffers, O: OwnedBuffers>(
@@ -134,7 +155,7 @@ impl<'a> Prepare<'a> {
         outputs: O,
     ) -> Result<Call<(I, O)>> {
         self.exchange(
-            description(sys::MDIST_CALL_ALL_GATHER, 0, 0),
+            description(sys::MDIST_COLLECTIVE_ALL_GATHER, 0, 0),
             inputs,
             outputs,
         )
@@ -146,7 +167,7 @@ impl<'a> Prepare<'a> {
         inputs: I,
         outputs: O,
     ) -> Result<Call<(I, O)>> {
-        let described = description(sys::MDIST_CALL_REDUCE_SCATTER, op.into().raw(), 0);
+        let described = description(sys::MDIST_COLLECTIVE_REDUCE_SCATTER, op.into().raw(), 0);
         self.exchange(described, inputs, outputs)
     }
 
@@ -156,7 +177,7 @@ impl<'a> Prepare<'a> {
         outputs: O,
     ) -> Result<Call<(I, O)>> {
         self.exchange(
-            description(sys::MDIST_CALL_ALL_TO_ALL, 0, 0),
+            description(sys::MDIST_COLLECTIVE_ALL_TO_ALL, 0, 0),
             inputs,
             outputs,
         )
@@ -178,9 +199,9 @@ impl<'a> Prepare<'a> {
                 input_parts.len(),
                 output_parts.len()
             );
-            return Err(Error::invalid("mdist_call_create", sentence));
+            return Err(Error::invalid("mdist_prepared_create", sentence));
         }
-        let mut described = description(sys::MDIST_CALL_ALL_TO_ALL_PARTS, 0, 0);
+        let mut described = description(sys::MDIST_COLLECTIVE_ALL_TO_ALL_PARTS, 0, 0);
         described.input_parts = input_parts.as_ptr();
         described.output_parts = output_parts.as_ptr();
         self.exchange(described, inputs, outputs)
@@ -193,7 +214,7 @@ impl<'a> Prepare<'a> {
         root: u32,
         buffers: B,
     ) -> Result<Call<B>> {
-        let described = description(sys::MDIST_CALL_REDUCE_TO_ROOT, op.into().raw(), root);
+        let described = description(sys::MDIST_COLLECTIVE_REDUCE_TO_ROOT, op.into().raw(), root);
         self.in_place(described, buffers)
     }
 
@@ -203,7 +224,7 @@ impl<'a> Prepare<'a> {
         inputs: I,
         outputs: O,
     ) -> Result<Call<(I, O)>> {
-        let described = description(sys::MDIST_CALL_GATHER_TO_ROOT, 0, root);
+        let described = description(sys::MDIST_COLLECTIVE_GATHER_TO_ROOT, 0, root);
         self.exchange(described, inputs, outputs)
     }
 
@@ -214,34 +235,29 @@ impl<'a> Prepare<'a> {
         outputs: O,
     ) -> Result<Call<(I, O)>> {
         self.exchange(
-            description(sys::MDIST_CALL_SCATTER, 0, root),
+            description(sys::MDIST_COLLECTIVE_SCATTER, 0, root),
             inputs,
             outputs,
         )
     }
 
     pub fn barrier(&self) -> Result<Call<()>> {
-        self.in_place(description(sys::MDIST_CALL_BARRIER, 0, 0), ())
+        self.in_place(description(sys::MDIST_COLLECTIVE_BARRIER, 0, 0), ())
     }
 
     fn in_place<B: OwnedBuffers>(
         &self,
-        mut described: sys::mdist_call_description,
+        described: sys::mdist_collective_description,
         mut buffers: B,
     ) -> Result<Call<B>> {
         let mut raw = Vec::new();
         buffers.describe(&mut raw);
-        described.inputs = raw.as_ptr();
-        if described.kind != sys::MDIST_CALL_BROADCAST {
-            described.outputs = raw.as_ptr();
-        }
-        described.buffer_count = raw.len();
-        self.create(described, raw, buffers)
+        self.create(filled(described, &raw, &raw), raw, buffers)
     }
 
     fn exchange<I: OwnedBuffers, O: OwnedBuffers>(
         &self,
-        mut described: sys::mdist_call_description,
+        described: sys::mdist_collective_description,
         inputs: I,
         outputs: O,
     ) -> Result<Call<(I, O)>> {
@@ -250,23 +266,21 @@ impl<'a> Prepare<'a> {
         buffers.0.describe(&mut raw);
         let count = raw.len();
         buffers.1.describe(&mut raw);
-        same_count("mdist_call_create", count, raw.len() - count)?;
-        described.inputs = raw.as_ptr();
-        described.outputs = raw[count..].as_ptr();
-        described.buffer_count = count;
-        self.create(described, raw, buffers)
+        same_count("mdist_prepared_create", count, raw.len() - count)?;
+        let (from, to) = raw.split_at(count);
+        self.create(filled(described, from, to), raw, buffers)
     }
 
     fn create<B>(
         &self,
-        described: sys::mdist_call_description,
+        described: sys::mdist_collective_description,
         raw: Vec<sys::mdist_buffer>,
         buffers: B,
     ) -> Result<Call<B>> {
         let (strategy, local) = (self.strategy.raw(), self.local_replica);
         // Safety: our handles; C copies all arrays, and the call that comes out owns the buffers.
         let call = make(|out, error| unsafe {
-            sys::mdist_call_create(strategy, local, &described, out, &self.options, error)
+            sys::mdist_prepared_create(strategy, local, &described, out, &self.options, error)
         })?;
         Ok(Call {
             raw: NonNull::new(call).expect("a call that succeeds gives a call"),
@@ -280,14 +294,14 @@ impl<B> Call<B> {
     /// Makes the call, in a step of the local replica that it was prepared for.
     pub fn run(&mut self, replica: &Replica<'_>) -> Result<()> {
         // Safety: handles of ours, on the step's thread; nobody has a slice, since they borrow self.
-        call(|error| unsafe { sys::mdist_call_run(replica.raw(), self.raw.as_ptr(), error) })
+        call(|error| unsafe { sys::mdist_prepared_run(replica.raw(), self.raw.as_ptr(), error) })
     }
 
     /// Starts it: `wait` gives the call back.
     pub fn start<'step>(self, replica: &'step Replica<'_>) -> Result<Work<'step, Call<B>>> {
         // Safety: the work that comes out owns the call, and so the buffers.
         let work = make(|out, error| unsafe {
-            sys::mdist_call_start(replica.raw(), self.raw.as_ptr(), out, error)
+            sys::mdist_prepared_start(replica.raw(), self.raw.as_ptr(), out, error)
         })?;
         Ok(Work::own(work, self))
     }
@@ -314,11 +328,11 @@ impl<B> Call<B> {
     fn memory<T: Element>(&self, index: usize) -> Result<(*mut T, usize)> {
         let of = self.described.get(index).ok_or_else(|| {
             let sentence = format!("buffer {index} of {}", self.described.len());
-            Error::invalid("mdist_call_create", sentence)
+            Error::invalid("mdist_prepared_create", sentence)
         })?;
         if of.dtype != T::dtype().raw() {
             let sentence = format!("buffer {index} has other elements than {}", T::dtype());
-            return Err(Error::invalid("mdist_call_create", sentence));
+            return Err(Error::invalid("mdist_prepared_create", sentence));
         }
         let data = of.data.cast::<T>(); // an empty Vec's is dangling, and aligned
         Ok((data, of.elements as usize))
@@ -328,6 +342,6 @@ impl<B> Call<B> {
 impl<B> Drop for Call<B> {
     fn drop(&mut self) {
         // Safety: ours. What it has started is over, since the work owned it; the buffers go afterwards.
-        unsafe { sys::mdist_call_destroy(self.raw.as_ptr()) }
+        unsafe { sys::mdist_prepared_destroy(self.raw.as_ptr()) }
     }
 }

@@ -6,6 +6,7 @@ use mdist_sys as sys;
 
 use crate::buffer::{Buffers, BuffersMut};
 use crate::error::{call, Result};
+use crate::prepared::description;
 use crate::replica::Replica;
 use crate::strategy::Op;
 use crate::work::OwnedBuffers;
@@ -88,21 +89,8 @@ impl Replica<'_> {
         root: u32,
         buffers: B,
     ) -> Result<Work<'_, B>> {
-        self.start_in_place(buffers, |raw, out, error| unsafe {
-            let (buffers, count) = (raw.as_ptr(), raw.len());
-            // Safety, here and below: the work that comes out owns the buffers.
-            sys::mdist_reduce_to_root_start(
-                self.raw(),
-                op.into().raw(),
-                root,
-                buffers,
-                buffers,
-                count,
-                out,
-                self.options(),
-                error,
-            )
-        })
+        let described = description(sys::MDIST_COLLECTIVE_REDUCE_TO_ROOT, op.into().raw(), root);
+        self.start_collective_in_place(described, buffers)
     }
 
     /// [`Replica::gather_to_root`], started: `wait` gives inputs and outputs back.
@@ -112,24 +100,8 @@ impl Replica<'_> {
         inputs: I,
         outputs: O,
     ) -> Result<Work<'_, (I, O)>> {
-        let name = "mdist_gather_to_root_start";
-        self.start(
-            name,
-            inputs,
-            outputs,
-            |(inputs, outputs), out, error| unsafe {
-                sys::mdist_gather_to_root_start(
-                    self.raw(),
-                    root,
-                    inputs.as_ptr(),
-                    outputs.as_ptr(),
-                    inputs.len(),
-                    out,
-                    self.options(),
-                    error,
-                )
-            },
-        )
+        let described = description(sys::MDIST_COLLECTIVE_GATHER_TO_ROOT, 0, root);
+        self.start_collective(described, inputs, outputs)
     }
 
     /// [`Replica::scatter`], started: `wait` gives inputs and outputs back.
@@ -139,23 +111,7 @@ impl Replica<'_> {
         inputs: I,
         outputs: O,
     ) -> Result<Work<'_, (I, O)>> {
-        let name = "mdist_scatter_start";
-        self.start(
-            name,
-            inputs,
-            outputs,
-            |(inputs, outputs), out, error| unsafe {
-                sys::mdist_scatter_start(
-                    self.raw(),
-                    root,
-                    inputs.as_ptr(),
-                    outputs.as_ptr(),
-                    inputs.len(),
-                    out,
-                    self.options(),
-                    error,
-                )
-            },
-        )
+        let described = description(sys::MDIST_COLLECTIVE_SCATTER, 0, root);
+        self.start_collective(described, inputs, outputs)
     }
 }

@@ -65,12 +65,33 @@ impl<'a> Run<'a> {
         }
     }
 
-    pub(crate) fn raw_arguments(&self) -> (*const *mut sys::mdist_value, usize) {
-        (self.arguments.as_ptr(), self.arguments.len())
+    /// The struct of this run, whose results go to `results`. It borrows both.
+    pub(crate) fn io(&self, results: &mut [*mut sys::mdist_value]) -> sys::mdist_run_io {
+        sys::mdist_run_io {
+            timeout_ns: self.options().timeout_ns,
+            ..io_of(&self.arguments, results)
+        }
     }
 
     pub(crate) fn empty_results(&self) -> Vec<*mut sys::mdist_value> {
         vec![ptr::null_mut(); self.results]
+    }
+}
+
+/// The struct of a run or an update. It borrows both slices.
+pub(crate) fn io_of(
+    arguments: &[*mut sys::mdist_value],
+    results: &mut [*mut sys::mdist_value],
+) -> sys::mdist_run_io {
+    let count = results.len();
+    sys::mdist_run_io {
+        struct_size: mem::size_of::<sys::mdist_run_io>() as u32,
+        flags: 0,
+        arguments: arguments.as_ptr(),
+        argument_count: arguments.len(),
+        results: if count == 0 { ptr::null_mut() } else { results.as_mut_ptr() },
+        result_count: count,
+        timeout_ns: 0,
     }
 }
 
@@ -127,8 +148,8 @@ impl Strategy {
             step: &step,
             shared: &shared,
         };
-        let (arguments, options) = (run.raw_arguments(), run.options());
         let mut results = run.empty_results();
+        let io = run.io(&mut results);
         // Safety: values and closure are borrowed for longer than this call, and no step outlives
         // it. Steps run at the same time, hence Sync; nothing is moved to another thread
         // but references.
@@ -137,11 +158,7 @@ impl Strategy {
                 self.raw(),
                 Some(step_of::<F>),
                 &context as *const Call<'_, F> as *mut c_void,
-                arguments.0,
-                arguments.1,
-                results.as_mut_ptr(),
-                results.len(),
-                &options,
+                &io,
                 error,
             )
         });

@@ -13,11 +13,13 @@ use mdist_sys as sys;
 use crate::cause::{catch, drop_quietly, Causes};
 use crate::error::{call, make, Error, Result, StepResult};
 use crate::map::{raw_outputs, zeroed};
+use crate::options::options;
 use crate::tensor::TensorMut;
 use crate::{Dataset, Iter, Output};
 
 /// How the bytes of a file are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Compression {
     None,
     Gzip,
@@ -34,32 +36,22 @@ impl Compression {
     }
 }
 
-/// How files are read. By default one after the other, uncompressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReadOptions {
-    pub compression: Compression,
-    /// Leaves corrupt records out, and counts them ([`Iter::skipped`]); else they are an error.
-    pub skip_corrupt: bool,
-    /// How many files are open at a time and take turns; 0: 1.
-    pub cycle_length: u64,
-    /// How many records a file gives in its turn; 0: 1.
-    pub block_length: u64,
-    /// A longer record or line is corrupt; 0: 1 GiB.
-    pub max_record_bytes: u64,
-    /// How many of the open files are read ahead at a time, on threads of the iterator.
-    pub parallel_files: u64,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        ReadOptions {
-            compression: Compression::None,
-            skip_corrupt: false,
-            cycle_length: 0,
-            block_length: 0,
-            max_record_bytes: 0,
-            parallel_files: 0,
-        }
+options! {
+    /// How files are read. By default one after the other, uncompressed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ReadOptions {
+        /// How the bytes of the files are compressed.
+        compression: Compression = Compression::None,
+        /// Leaves corrupt records out, and counts them ([`Iter::skipped`]); else they are an error.
+        skip_corrupt: bool = false,
+        /// How many files are open at a time and take turns; 0: 1.
+        cycle_length: u64 = 0,
+        /// How many records a file gives in its turn; 0: 1.
+        block_length: u64 = 0,
+        /// A longer record or line is corrupt; 0: 1 GiB.
+        max_record_bytes: u64 = 0,
+        /// How many of the open files are read ahead at a time, on threads of the iterator.
+        parallel_files: u64 = 0,
     }
 }
 

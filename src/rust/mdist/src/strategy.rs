@@ -19,6 +19,7 @@ use crate::{Config, Value};
 
 /// How replicas' elements become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Op {
     Sum,
     /// Not for integers, except in [`Strategy::reduce`] over axes.
@@ -109,9 +110,15 @@ impl Strategy {
     }
 
     /// This worker's rank, from 0 to `worker_count() - 1`.
-    pub fn worker(&self) -> u32 {
+    pub fn rank(&self) -> u32 {
         // Safety: our handle.
-        unsafe { sys::mdist_strategy_worker(self.raw()) }
+        unsafe { sys::mdist_strategy_rank(self.raw()) }
+    }
+
+    /// The id of this worker's first local replica. In an elastic job it changes with `regroup`.
+    pub fn first_replica_id(&self) -> u32 {
+        // Safety: our handle.
+        unsafe { sys::mdist_strategy_first_replica_id(self.raw()) }
     }
 
     /// Whether it is this worker that does what is done once for all: writes checkpoints, prints.
@@ -168,7 +175,7 @@ impl Strategy {
         let (axes, count) = (axes.as_ptr(), axes.len());
         // Safety: handles of ours, and an array for its length.
         make(|out, error| unsafe {
-            sys::mdist_strategy_reduce(
+            sys::mdist_strategy_reduce_axes(
                 self.raw(),
                 op.raw(),
                 value.raw(),

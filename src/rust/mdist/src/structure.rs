@@ -65,10 +65,12 @@ impl Value {
     /// Rows of larger tensors: tensor i of `values` holds rows, and tensor i of `indices`, `i64`,
     /// says which rows of the larger one they are. For reductions, and for
     /// [`Variable::assign`](crate::Variable::assign), which leaves other rows alone.
-    pub fn rows(indices: &Value, values: &Value) -> Result<Value> {
+    pub fn sparse(indices: &Value, values: &Value) -> Result<Value> {
         // Safety: handles of ours.
-        make(|out, error| unsafe { sys::mdist_value_rows(indices.raw(), values.raw(), out, error) })
-            .map(Value::own)
+        make(|out, error| unsafe {
+            sys::mdist_value_sparse(indices.raw(), values.raw(), out, error)
+        })
+        .map(Value::own)
     }
 
     /// Which rows tensor `index` has; `None` for a value of whole tensors.
@@ -113,7 +115,7 @@ impl Replica<'_> {
 
     /// Joins the rows of all replicas, one after another: a value of rows, the same everywhere.
     /// [`Op::Mean`] divides them by the number of replicas. There may be different numbers of rows.
-    pub fn all_reduce_rows<'a>(
+    pub fn all_reduce_sparse<'a>(
         &self,
         op: Op,
         indices: &[i64],
@@ -122,7 +124,7 @@ impl Replica<'_> {
         let (indices, values) = (Tensor::from(indices), values.into());
         // Safety: readable tensors.
         make(|out, error| unsafe {
-            sys::mdist_all_reduce_rows(
+            sys::mdist_all_reduce_sparse(
                 self.raw(),
                 op.raw(),
                 indices.raw(),

@@ -16,6 +16,7 @@ compile_error!("libmdist needs a 64-bit machine");
 
 /// Where a tensor lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Device {
     Cpu,
     Gpu(u32),

@@ -39,19 +39,13 @@ impl Strategy {
     /// Opens a run for threads that are there already: each enters one replica, and
     /// [`OpenRun::end`] closes it.
     pub fn begin<'a>(&'a self, run: Run<'a>) -> Result<OpenRun<'a>> {
-        let (arguments, options) = (run.raw_arguments(), run.options());
         let results = run.empty_results().len();
+        let io = sys::mdist_run_io {
+            result_count: results,
+            ..run.io(&mut [])
+        };
         // Safety: handles of ours.
-        call(|error| unsafe {
-            sys::mdist_run_begin(
-                self.raw(),
-                arguments.0,
-                arguments.1,
-                results,
-                &options,
-                error,
-            )
-        })?;
+        call(|error| unsafe { sys::mdist_run_begin(self.raw(), &io, error) })?;
         Ok(OpenRun {
             strategy: self,
             shared: Shared::new(self),

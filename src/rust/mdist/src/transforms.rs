@@ -55,7 +55,7 @@ impl Dataset {
     }
 
     /// The same to given sizes and with given values: for each component an array of one element,
-    /// and the size of each dimension, of which [`ROWS`](crate::ROWS) is the longest of the batch.
+    /// and the size of each dimension, of which [`UNKNOWN_LENGTH`](crate::UNKNOWN_LENGTH) is the longest of the batch.
     pub fn padded_batch_to(
         &self,
         batch_size: u64,

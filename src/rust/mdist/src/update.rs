@@ -4,6 +4,7 @@ use std::os::raw::c_void;
 
 use mdist_sys as sys;
 
+use crate::run::io_of;
 use crate::cause::{catch, Causes};
 use crate::copies::Lock;
 use crate::error::{call, Error, Result, StepResult};
@@ -53,21 +54,9 @@ impl Variable {
                     arguments,
                 )
             },
-            |update, user_data, (values, count), results, error| {
-                // Safety: run's, and our handle.
-                let (to, room) = (results.as_mut_ptr(), results.len());
-                unsafe {
-                    sys::mdist_update(
-                        self.raw(),
-                        update,
-                        user_data,
-                        values,
-                        count,
-                        to,
-                        room,
-                        error,
-                    )
-                }
+            // Safety: run's, and our handle.
+            |update, data, io, error| unsafe {
+                sys::mdist_update(self.raw(), update, data, io, error)
             },
         )
     }
@@ -76,7 +65,7 @@ impl Variable {
 impl Strategy {
     /// [`Variable::update_with`] for state that belongs to no variable, such as an optimizer's step
     /// counter: calls `update` for each local device.
-    pub fn update_non_slot<F>(
+    pub fn update_devices<F>(
         &self,
         arguments: &[&Value],
         result_count: usize,
@@ -89,15 +78,9 @@ impl Strategy {
             arguments,
             result_count,
             |local_replica, _, arguments| update(local_replica, arguments),
-            |update, data, (values, count), results, error| {
-                // Safety: run's, and our handle.
-                let (to, room) = (results.as_mut_ptr(), results.len());
-                unsafe {
-                    let strategy = self.raw();
-                    sys::mdist_update_non_slot(
-                        strategy, update, data, values, count, to, room, error,
-                    )
-                }
+            // Safety: run's, and our handle.
+            |update, data, io, error| unsafe {
+                sys::mdist_update_devices(self.raw(), update, data, io, error)
             },
         )
     }
@@ -112,8 +95,7 @@ fn run<F>(
     make_call: impl FnOnce(
         sys::mdist_update_fn,
         *mut c_void,
-        (*const *mut sys::mdist_value, usize),
-        &mut [*mut sys::mdist_value],
+        *const sys::mdist_run_io,
         *mut *mut sys::mdist_error,
     ) -> sys::mdist_status,
 ) -> Result<Results>
@@ -128,9 +110,9 @@ where
     let values: Vec<_> = arguments.iter().map(|value| value.raw()).collect();
     let mut results = vec![std::ptr::null_mut(); result_count];
     let user_data = &mut context as *mut Call<'_, F> as *mut c_void;
-    let values = (values.as_ptr(), values.len());
+    let io = io_of(&values, &mut results);
     causes.attach(call(|error| {
-        make_call(Some(update_of::<F>), user_data, values, &mut results, error)
+        make_call(Some(update_of::<F>), user_data, &io, error)
     }))?;
     Ok(results.into_iter().map(Value::own_if_any).collect())
 }

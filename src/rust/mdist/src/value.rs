@@ -7,12 +7,13 @@ use std::ptr::NonNull;
 use mdist_sys as sys;
 
 use crate::array::Array;
-use crate::error::{call, make, Result};
+use crate::error::{call, make, Error, Result};
 use crate::tensor::{raw_tensor, Tensor};
 use crate::Dtype;
 
 /// What a [`Value`] holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ValueKind {
     /// One tensor.
     Plain,
@@ -104,14 +105,15 @@ impl Value {
         std::mem::ManuallyDrop::new(self).raw()
     }
 
-    pub fn kind(&self) -> ValueKind {
+    /// What it holds. A kind that this crate does not know is an error.
+    pub fn kind(&self) -> Result<ValueKind> {
         // Safety: our handle.
         match unsafe { sys::mdist_value_kind(self.raw()) } {
-            sys::MDIST_VALUE_MIRRORED => ValueKind::Mirrored,
-            sys::MDIST_VALUE_PER_REPLICA => ValueKind::PerReplica,
-            sys::MDIST_VALUE_STRUCTURE => ValueKind::Structure,
-            sys::MDIST_VALUE_PLAIN => ValueKind::Plain,
-            other => panic!("a value of kind {other}, which this crate does not know"),
+            sys::MDIST_VALUE_MIRRORED => Ok(ValueKind::Mirrored),
+            sys::MDIST_VALUE_PER_REPLICA => Ok(ValueKind::PerReplica),
+            sys::MDIST_VALUE_STRUCTURE => Ok(ValueKind::Structure),
+            sys::MDIST_VALUE_PLAIN => Ok(ValueKind::Plain),
+            other => Err(Error::unknown("mdist_value_kind", "a kind of value", other)),
         }
     }
 
@@ -163,7 +165,10 @@ impl fmt::Debug for Value {
         let tensors: Vec<_> = (0..self.count())
             .filter_map(|index| self.tensor(index).ok())
             .collect();
-        write!(out, "{:?}{:?}", self.kind(), tensors)
+        match self.kind() {
+            Ok(kind) => write!(out, "{kind:?}{tensors:?}"),
+            Err(_) => write!(out, "Unknown{tensors:?}"),
+        }
     }
 }
 

@@ -11,12 +11,14 @@ use crate::config::c_string;
 use crate::copies::{CopyMut, CopyRef, Lock, Locked};
 use crate::element::Element;
 use crate::error::{call, make, text, Error, Result, Status};
+use crate::options::options;
 use crate::replica::Replica;
 use crate::tensor::{self, raw_tensor, Tensor};
 use crate::{Dtype, Strategy, Value};
 
 /// When copies become equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Synchronization {
     /// Always: a mirrored variable.
     OnWrite,
@@ -26,6 +28,7 @@ pub enum Synchronization {
 
 /// How what the replicas write, or hold, becomes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Aggregation {
     /// Written in a step: own copy only.
     None,
@@ -35,6 +38,7 @@ pub enum Aggregation {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Assign {
     Set,
     Add,
@@ -46,19 +50,14 @@ pub enum Assign {
     Max,
 }
 
-/// What kind of variable; by default mirrored, without aggregation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VariableOptions {
-    pub synchronization: Synchronization,
-    pub aggregation: Aggregation,
-}
-
-impl Default for VariableOptions {
-    fn default() -> Self {
-        VariableOptions {
-            synchronization: Synchronization::OnWrite,
-            aggregation: Aggregation::None,
-        }
+options! {
+    /// What kind of variable; by default mirrored, without aggregation.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct VariableOptions {
+        /// When its copies become equal.
+        synchronization: Synchronization = Synchronization::OnWrite,
+        /// How what the replicas write, or hold, becomes one.
+        aggregation: Aggregation = Aggregation::None,
     }
 }
 
@@ -249,10 +248,10 @@ impl Strategy {
 impl Strategy {
     /// Finds a variable by its name, whoever made it; also in a step.
     pub fn find_variable(&self, name: &str) -> Result<Variable> {
-        let name = c_string(name, "mdist_variable_find")?;
+        let name = c_string(name, "mdist_variable_named")?;
         // Safety: our handle.
         let raw = make(|out, error| unsafe {
-            sys::mdist_variable_find(self.raw(), name.as_ptr(), out, error)
+            sys::mdist_variable_named(self.raw(), name.as_ptr(), out, error)
         })?;
         Ok(Variable::own(raw, self.of()))
     }
@@ -261,10 +260,10 @@ impl Strategy {
 impl Replica<'_> {
     /// Finds a variable by its name, whoever made it.
     pub fn find_variable(&self, name: &str) -> Result<Variable> {
-        let (name, of) = (c_string(name, "mdist_variable_find")?, self.shared().of);
+        let (name, of) = (c_string(name, "mdist_variable_named")?, self.shared().of);
         // Safety: the step's own strategy, as long as the step.
         let raw = make(|out, error| unsafe {
-            sys::mdist_variable_find(of.raw(), name.as_ptr(), out, error)
+            sys::mdist_variable_named(of.raw(), name.as_ptr(), out, error)
         })?;
         Ok(Variable::own(raw, of))
     }
@@ -428,7 +427,7 @@ impl Replica<'_> {
 
     /// Writes row i of `values` into row `indices[i]` from inside the step: the rows of all
     /// replicas by the variable's aggregation, which needs every replica to call.
-    pub fn assign_rows<'a>(
+    pub fn assign_sparse<'a>(
         &self,
         variable: &Variable,
         assign: Assign,
@@ -439,7 +438,7 @@ impl Replica<'_> {
         let _locked = variable.lock("assigned", self.local_index(), Lock::try_write)?;
         // Safety: every replica writes its own copy, and nobody else holds it.
         call(|error| unsafe {
-            sys::mdist_replica_assign_rows(
+            sys::mdist_replica_assign_sparse(
                 self.raw(),
                 variable.raw(),
                 assign.raw(),

@@ -13,6 +13,7 @@ use crate::buffer::raw_buffer;
 use crate::cause::catch;
 use crate::element::Element;
 use crate::error::{call, make, Result, Status};
+use crate::prepared::{description, filled};
 use crate::replica::{same_count, Replica};
 use crate::strategy::Op;
 use crate::Memory;
@@ -166,6 +167,8 @@ impl<B> Drop for Work<'_, B> {
     }
 }
 
+const START: &str = "mdist_collective_start";
+
 /// The descriptions of both sides' buffers, and what the library is to be called with.
 pub(crate) type Sides<'a> = (&'a [sys::mdist_buffer], &'a [sys::mdist_buffer]);
 
@@ -176,35 +179,14 @@ impl Replica<'_> {
         op: impl Into<Op>,
         buffers: B,
     ) -> Result<Work<'_, B>> {
-        self.start_in_place(buffers, |raw, out, error| unsafe {
-            let (buffers, count) = (raw.as_ptr(), raw.len());
-            // Safety, here and below: the work that comes out owns the buffers.
-            sys::mdist_all_reduce_start(
-                self.raw(),
-                op.into().raw(),
-                buffers,
-                buffers,
-                count,
-                out,
-                self.options(),
-                error,
-            )
-        })
+        let described = description(sys::MDIST_COLLECTIVE_ALL_REDUCE, op.into().raw(), 0);
+        self.start_collective_in_place(described, buffers)
     }
 
     /// [`Replica::broadcast`], started.
     pub fn broadcast_start<B: OwnedBuffers>(&self, root: u32, buffers: B) -> Result<Work<'_, B>> {
-        self.start_in_place(buffers, |raw, out, error| unsafe {
-            sys::mdist_broadcast_start(
-                self.raw(),
-                root,
-                raw.as_ptr(),
-                raw.len(),
-                out,
-                self.options(),
-                error,
-            )
-        })
+        let described = description(sys::MDIST_COLLECTIVE_BROADCAST, 0, root);
+        self.start_collective_in_place(described, buffers)
     }
 
     /// [`Replica::all_gather`], started: `wait` gives inputs and outputs back.
@@ -213,23 +195,8 @@ impl Replica<'_> {
         I: OwnedBuffers,
         O: OwnedBuffers,
     {
-        self.start(
-            "mdist_all_gather_start",
-            inputs,
-            outputs,
-            |(inputs, outputs), out, error| unsafe {
-                let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
-                sys::mdist_all_gather_start(
-                    self.raw(),
-                    inputs,
-                    outputs,
-                    count,
-                    out,
-                    self.options(),
-                    error,
-                )
-            },
-        )
+        let described = description(sys::MDIST_COLLECTIVE_ALL_GATHER, 0, 0);
+        self.start_collective(described, inputs, outputs)
     }
 
     /// [`Replica::reduce_scatter`], started.
@@ -243,24 +210,8 @@ impl Replica<'_> {
         I: OwnedBuffers,
         O: OwnedBuffers,
     {
-        self.start(
-            "mdist_reduce_scatter_start",
-            inputs,
-            outputs,
-            |(inputs, outputs), out, error| unsafe {
-                let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
-                sys::mdist_reduce_scatter_start(
-                    self.raw(),
-                    op.into().raw(),
-                    inputs,
-                    outputs,
-                    count,
-                    out,
-                    self.options(),
-                    error,
-                )
-            },
-        )
+        let described = description(sys::MDIST_COLLECTIVE_REDUCE_SCATTER, op.into().raw(), 0);
+        self.start_collective(described, inputs, outputs)
     }
 
     /// [`Replica::all_to_all`], started.
@@ -269,23 +220,8 @@ impl Replica<'_> {
         I: OwnedBuffers,
         O: OwnedBuffers,
     {
-        self.start(
-            "mdist_all_to_all_start",
-            inputs,
-            outputs,
-            |(inputs, outputs), out, error| unsafe {
-                let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
-                sys::mdist_all_to_all_start(
-                    self.raw(),
-                    inputs,
-                    outputs,
-                    count,
-                    out,
-                    self.options(),
-                    error,
-                )
-            },
-        )
+        let described = description(sys::MDIST_COLLECTIVE_ALL_TO_ALL, 0, 0);
+        self.start_collective(described, inputs, outputs)
     }
 
     /// [`Replica::all_to_all_parts`], started.
@@ -300,37 +236,46 @@ impl Replica<'_> {
         I: OwnedBuffers,
         O: OwnedBuffers,
     {
-        let operation = "mdist_all_to_all_parts_start";
-        let mut described = Vec::new();
-        inputs.describe(&mut described);
-        self.check_parts(operation, described.len(), input_parts, output_parts)?;
-        let parts = (input_parts.as_ptr(), output_parts.as_ptr());
-        self.start(
-            operation,
-            inputs,
-            outputs,
-            |(inputs, outputs), out, error| unsafe {
-                let (inputs, outputs, count) = (inputs.as_ptr(), outputs.as_ptr(), inputs.len());
-                // As many lengths as C reads, and copies.
-                sys::mdist_all_to_all_parts_start(
-                    self.raw(),
-                    inputs,
-                    parts.0,
-                    outputs,
-                    parts.1,
-                    count,
-                    out,
-                    self.options(),
-                    error,
-                )
-            },
-        )
+        let mut buffers = Vec::new();
+        inputs.describe(&mut buffers);
+        self.check_parts(START, buffers.len(), input_parts, output_parts)?;
+        // As many lengths as C reads, and copies.
+        let mut described = description(sys::MDIST_COLLECTIVE_ALL_TO_ALL_PARTS, 0, 0);
+        described.input_parts = input_parts.as_ptr();
+        described.output_parts = output_parts.as_ptr();
+        self.start_collective(described, inputs, outputs)
     }
 
     /// [`Replica::barrier`], started.
     pub fn barrier_start(&self) -> Result<Work<'_, ()>> {
-        self.start_in_place((), |_, out, error| unsafe {
-            sys::mdist_barrier_start(self.raw(), out, self.options(), error)
+        self.start_collective_in_place(description(sys::MDIST_COLLECTIVE_BARRIER, 0, 0), ())
+    }
+
+    pub(crate) fn start_collective_in_place<B: OwnedBuffers>(
+        &self,
+        described: sys::mdist_collective_description,
+        buffers: B,
+    ) -> Result<Work<'_, B>> {
+        self.start_in_place(buffers, |raw, out, error| {
+            let collective = filled(described, raw, raw);
+            // Safety, here and below: the work that comes out owns the buffers.
+            unsafe {
+                sys::mdist_collective_start(self.raw(), &collective, out, self.options(), error)
+            }
+        })
+    }
+
+    pub(crate) fn start_collective<I: OwnedBuffers, O: OwnedBuffers>(
+        &self,
+        described: sys::mdist_collective_description,
+        inputs: I,
+        outputs: O,
+    ) -> Result<Work<'_, (I, O)>> {
+        self.start(START, inputs, outputs, |(inputs, outputs), out, error| {
+            let collective = filled(described, inputs, outputs);
+            unsafe {
+                sys::mdist_collective_start(self.raw(), &collective, out, self.options(), error)
+            }
         })
     }
 

@@ -38,10 +38,9 @@ fn save(folder: &Path) {
     let strategy = strategy(2);
     let weights = mdist::Tensor::new(&[1f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap();
     let weights = strategy.variable("weights", weights, mirrored()).unwrap();
-    let on_read = VariableOptions {
-        synchronization: Synchronization::OnRead,
-        aggregation: Aggregation::Sum,
-    };
+    let on_read = VariableOptions::default()
+        .synchronization(Synchronization::OnRead)
+        .aggregation(Aggregation::Sum);
     let seen = strategy.variable("seen", &6i64, on_read).unwrap();
     let mut checkpoint = strategy.checkpoint(folder, 2).unwrap();
     checkpoint
@@ -51,6 +50,7 @@ fn save(folder: &Path) {
         .unwrap();
     drop((weights, seen)); // the checkpoint keeps them
     checkpoint.set_text("epoch", "7").unwrap();
+    assert_eq!(checkpoint.keys().unwrap(), ["epoch"]);
     checkpoint.save(3).unwrap();
 }
 

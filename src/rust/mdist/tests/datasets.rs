@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
 use common::{cause, strategy};
-use mdist::{Array, Dataset, Output, Status, Value, ValueKind, VariableOptions, ROWS};
+use mdist::{Array, Dataset, Output, Status, Value, ValueKind, VariableOptions, UNKNOWN_LENGTH};
 
 fn numbers(count: usize) -> Dataset {
     let (numbers, squares) = (
@@ -66,31 +66,34 @@ fn transformations() {
 
 #[test]
 fn a_map_computes_and_finds_zeros_in_its_outputs() {
-    let dirty = Output::new::<f32>(&[ROWS, 1000]);
+    let dirty = Output::new::<f32>(&[UNKNOWN_LENGTH, 1000]);
     let mapped = numbers(8)
         .batch(4, false)
         .and_then(|batches| {
-            batches.map(&[Output::new::<i64>(&[ROWS]), dirty], |inputs, outputs| {
-                if outputs[1]
-                    .as_mut_slice::<f32>()?
-                    .iter()
-                    .any(|&element| element != 0.0)
-                {
-                    return Err("not zeros".into());
-                }
-                outputs[1].as_mut_slice::<f32>()?.fill(1.0); // for the next that gets this memory
-                let (numbers, squares) =
-                    (inputs[0].as_slice::<i32>()?, inputs[1].as_slice::<i32>()?);
-                for ((sum, number), square) in outputs[0]
-                    .as_mut_slice::<i64>()?
-                    .iter_mut()
-                    .zip(numbers)
-                    .zip(squares)
-                {
-                    *sum = i64::from(number + square);
-                }
-                Ok(())
-            })
+            batches.map(
+                &[Output::new::<i64>(&[UNKNOWN_LENGTH]), dirty],
+                |inputs, outputs| {
+                    if outputs[1]
+                        .as_mut_slice::<f32>()?
+                        .iter()
+                        .any(|&element| element != 0.0)
+                    {
+                        return Err("not zeros".into());
+                    }
+                    outputs[1].as_mut_slice::<f32>()?.fill(1.0); // for the next that gets this memory
+                    let (numbers, squares) =
+                        (inputs[0].as_slice::<i32>()?, inputs[1].as_slice::<i32>()?);
+                    for ((sum, number), square) in outputs[0]
+                        .as_mut_slice::<i64>()?
+                        .iter_mut()
+                        .zip(numbers)
+                        .zip(squares)
+                    {
+                        *sum = i64::from(number + square);
+                    }
+                    Ok(())
+                },
+            )
         })
         .unwrap();
     for _ in 0..20 {
@@ -120,7 +123,7 @@ fn distributed_batches_are_cut_over_replicas() {
         .unwrap()
         .flat_map(|element| {
             let value = element.unwrap().remove(0);
-            assert_eq!(value.kind(), ValueKind::PerReplica);
+            assert_eq!(value.kind().unwrap(), ValueKind::PerReplica);
             (0..2).map(move |replica| {
                 value
                     .tensor(replica)

@@ -85,7 +85,7 @@ fn updates_give_results() {
     assert!(results[1].is_none());
     assert_eq!(variable.copy::<f32>(1).unwrap()[..], [1.0, 9.0]);
     let five = Value::new(&5i64).unwrap();
-    let steps = strategy.update_non_slot(&[&five], 1, |local, arguments| {
+    let steps = strategy.update_devices(&[&five], 1, |local, arguments| {
         Ok(vec![Some(Value::new(
             &(arguments[0].as_slice::<i64>()?[0] + i64::from(local)),
         )?)])

@@ -20,7 +20,7 @@ fn the_librarys_sentence_with_status_reason_and_operation() {
         (error.operation(), error.replica(), error.native()),
         ("mdist_config_set", None, 0)
     );
-    assert_eq!(error.worker(), None);
+    assert_eq!(error.rank(), None);
     assert!(
         error.to_string().contains("devises") && error.to_string().contains("devices"),
         "{error}"

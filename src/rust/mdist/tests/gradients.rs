@@ -7,7 +7,7 @@ use std::process::Command;
 
 use common::{assert_usable, strategy};
 use mdist::{
-    GradientsOptions, Like, Op, Reduced, ReplicaGradients, Run, Status, StepResult, VariableOptions,
+    GradientsOptions, Like, Op, ReplicaGradients, Run, Status, StepResult, VariableOptions,
 };
 
 const POINTS: usize = 4;
@@ -52,12 +52,10 @@ fn compute(
 
 fn trained() -> String {
     let strategy = strategy(2);
-    let options = GradientsOptions {
-        op: Op::Mean,
-        bucket_bytes: 8,
-        clip_norm: 1.0,
-        ..GradientsOptions::default()
-    };
+    let options = GradientsOptions::default()
+        .op(Op::Mean)
+        .bucket_bytes(8)
+        .clip_norm(1.0);
     let gradients = strategy
         .gradients(
             &[Like::new::<f64>(&[WEIGHTS]), Like::new::<f64>(&[])],
@@ -115,10 +113,7 @@ fn gradients_are_named_after_variables_and_missing_ones_are_refused() {
         .unwrap();
     let like = [Like::from(&weights), Like::from(&bias)];
     for zero_missing in [false, true] {
-        let options = GradientsOptions {
-            zero_missing,
-            ..GradientsOptions::default()
-        };
+        let options = GradientsOptions::default().zero_missing(zero_missing);
         let gradients = strategy.gradients(&like, options).unwrap();
         let done = strategy.run(|replica| {
             let mut own = replica.gradients(&gradients)?;
@@ -202,13 +197,8 @@ fn a_run_that_ends_within_a_round_fails_and_the_next_one_begins_anew() {
             if step == 1 {
                 return Ok(());
             }
-            assert_eq!(
-                own.wait()?,
-                Reduced {
-                    norm: 12f64.sqrt(),
-                    finite: true
-                }
-            );
+            let reduced = own.wait()?;
+            assert_eq!((reduced.norm, reduced.finite), (12f64.sqrt(), true));
             assert_eq!(own.as_slice::<f32>(0)?, [2.0; 3]);
             Ok(())
         });
@@ -222,10 +212,7 @@ fn a_run_that_ends_within_a_round_fails_and_the_next_one_begins_anew() {
 #[test]
 fn what_is_not_finite_is_told_on_every_replica() {
     let strategy = strategy(2);
-    let options = GradientsOptions {
-        zero_nonfinite: true,
-        ..GradientsOptions::default()
-    };
+    let options = GradientsOptions::default().zero_nonfinite(true);
     let gradients = strategy
         .gradients(&[Like::new::<f32>(&[2])], options)
         .unwrap();

@@ -27,7 +27,7 @@ fn things() -> Vec<Thing> {
     let mut elements = distributed.iter().unwrap();
     let element = elements.next().unwrap().unwrap().remove(0);
     strategy
-        .run(|replica| Ok(drop(replica.copy_mut::<f32>(&variable)?)))
+        .run(|replica| Ok(replica.copy_mut::<f32>(&variable).map(drop)?))
         .unwrap();
     vec![
         Box::new(strategy),

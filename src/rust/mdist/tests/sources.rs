@@ -9,7 +9,7 @@ use std::sync::Arc;
 use common::cause;
 use mdist::{
     Array, Compression, Dataset, Element, Output, ReadOptions, RecordWriter, Status, TensorMut,
-    ROWS,
+    UNKNOWN_LENGTH,
 };
 
 /// A component of every element.
@@ -70,7 +70,7 @@ fn datasets_are_chosen_joined_and_cut() {
         numbers(&ragged.padded_batch(2, false).unwrap()),
         [0, 0, 0, 0, 1, 2, 3, 4]
     );
-    let padding = [(Array::new(vec![-1i64], &[]).unwrap(), vec![ROWS])];
+    let padding = [(Array::new(vec![-1i64], &[]).unwrap(), vec![UNKNOWN_LENGTH])];
     assert_eq!(
         numbers(&ragged.padded_batch_to(2, false, &padding).unwrap()),
         [0, -1, -1, -1, 1, 2, 3, 4]
@@ -168,10 +168,7 @@ fn files_are_matched_read_and_written() {
     let options = ReadOptions::default();
     let names = Dataset::match_files(&[path("part-?.txt")]).unwrap();
     assert_eq!(texts(&names.text_lines(options).unwrap()), ["a", "bc", "d"]);
-    let turns = ReadOptions {
-        cycle_length: 2,
-        ..options
-    };
+    let turns = options.cycle_length(2);
     assert_eq!(texts(&names.text_lines(turns).unwrap()), ["a", "d", "bc"]);
     let fixed = Dataset::files(&[path("fixed")])
         .unwrap()
@@ -193,10 +190,7 @@ fn files_are_matched_read_and_written() {
     assert!(!path("records").exists());
     writer.close().unwrap();
     let files = Dataset::files(&[path("records")]).unwrap();
-    let zipped = ReadOptions {
-        compression: Compression::Gzip,
-        ..options
-    };
+    let zipped = options.compression(Compression::Gzip);
     assert_eq!(texts(&files.tfrecords(zipped).unwrap()), ["first", ""]);
     let error = files
         .tfrecords(options)
@@ -211,10 +205,7 @@ fn files_are_matched_read_and_written() {
         (error.status(), error.reason()),
         (Status::DataLoss, "corrupt")
     );
-    let skipping = ReadOptions {
-        skip_corrupt: true,
-        ..options
-    };
+    let skipping = options.skip_corrupt(true);
     let mut iterator = files.tfrecords(skipping).unwrap().iter().unwrap();
     assert!(iterator.next().is_none());
     assert_eq!(iterator.skipped().unwrap(), 1);

@@ -8,10 +8,7 @@ use mdist::{
 };
 
 fn options(aggregation: Aggregation) -> VariableOptions {
-    VariableOptions {
-        aggregation,
-        ..VariableOptions::default()
-    }
+    VariableOptions::default().aggregation(aggregation)
 }
 
 fn first(variable: &Variable) -> f32 {
@@ -78,10 +75,9 @@ fn assignments_aggregate() {
 #[test]
 fn synchronized_on_read() {
     let strategy = strategy(2);
-    let kind = VariableOptions {
-        synchronization: Synchronization::OnRead,
-        aggregation: Aggregation::Mean,
-    };
+    let kind = VariableOptions::default()
+        .synchronization(Synchronization::OnRead)
+        .aggregation(Aggregation::Mean);
     let loss = strategy.zeros("loss", f32::dtype(), &[], kind).unwrap();
     strategy
         .run(|replica| Ok(replica.assign(&loss, Assign::Set, &(replica.id() as f32))?))
@@ -122,11 +118,9 @@ fn dropped_in_the_step_that_made_it() {
     for _ in 0..100 {
         strategy
             .run(|replica| {
-                Ok(drop(replica.variable(
-                    "passing",
-                    &1f32,
-                    VariableOptions::default(),
-                )?))
+                Ok(replica
+                    .variable("passing", &1f32, VariableOptions::default())
+                    .map(drop)?)
             })
             .unwrap(); // and the name is free again
     }
@@ -210,7 +204,8 @@ fn a_copy_held_in_a_step_is_not_written_under_it() {
                 variable.assign(Assign::Set, &Value::new(&9f32)?)?;
                 Ok(Vec::new())
             })?;
-            Ok(drop(mine))
+            drop(mine);
+            Ok(())
         })
         .unwrap_err();
     assert!(

@@ -171,11 +171,11 @@ fn a_panic_with_a_work_under_way() {
 #[test]
 fn a_wrong_start_gives_an_error_at_once() {
     let error = strategy(1)
-        .run(|replica| Ok(drop(replica.broadcast_start(5, vec![1f32])?)))
+        .run(|replica| Ok(replica.broadcast_start(5, vec![1f32]).map(drop)?))
         .unwrap_err();
     assert_eq!(
         (error.status(), error.operation()),
-        (Status::InvalidArgument, "mdist_broadcast_start"),
+        (Status::InvalidArgument, "mdist_collective_start"),
         "{error}"
     );
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Step: a run on your own threads, without callbacks.
+ * Threads: a run on your own threads, without callbacks.
  *
  * This header is for programs that already have their threads. It is also for languages whose functions should not be
  * called on foreign threads (goroutines, Julia's tasks, scoped threads). mdist_run does everything in one call. Here it
@@ -9,7 +9,7 @@
  * Example:
  *
  *     mdist_replica_t *replica = NULL;
- *     mdist_run_begin(strategy, NULL, 0, 0, NULL, &error);
+ *     mdist_run_begin(strategy, NULL, &error);
  *     for (uint32_t i = 0; i < mdist_strategy_local_replica_count(strategy); ++i) { // better: each i on its own thread
  *         mdist_replica_enter(strategy, i, &replica, &error);
  *         compute_step(replica); // yours
@@ -28,8 +28,8 @@
  * The library does not know which threads run such a step. Inside it, functions that take a strategy find the strategy
  * busy: MDIST_ERR_FAILED_PRECONDITION, reason `busy`. The message says what to call instead. mdist_iterator_next works.
  */
-#ifndef MDIST_STEP_H
-#define MDIST_STEP_H
+#ifndef MDIST_THREADS_H
+#define MDIST_THREADS_H
 
 #include <mdist/strategy.h>
 
@@ -43,15 +43,12 @@ extern "C" {
  * From here to mdist_run_end the strategy is busy, and each local replica may be entered once. Inside a merge that
  * mdist_merge_begin opened, this call opens a nested run. The first run of an elastic job makes a commit first, as
  * mdist_commit does.
- * @param arguments     as in mdist_run
- * @param result_count  how many results replicas may set
- * @param options       timeout_ns applies to the collectives of this run that give none of their own
+ * @param io  as in mdist_run, but results is NULL: result_count says how many replicas may set, and mdist_run_end gives
+ *            them
  * @thread one at a time per strategy   @blocks no; in that commit: for the other workers
  * @collective no; that commit: all workers   @calls-back never; in that commit: the blobs' save functions   @since 0.1
  */
-MDIST_API mdist_status_t mdist_run_begin(mdist_strategy_t *strategy, mdist_value_t *const *arguments,
-                                         size_t argument_count, size_t result_count,
-                                         const mdist_call_options_t *options, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_run_begin(mdist_strategy_t *strategy, const mdist_run_io_t *io, mdist_error_t **error);
 
 /**
  * Closes the run and returns what mdist_run would: the first failure of any replica, else MDIST_OK and the results.
@@ -87,7 +84,7 @@ MDIST_API mdist_status_t mdist_replica_enter(mdist_strategy_t *strategy, uint32_
  * A @p code other than 0 fails the run and releases all other replicas, as a step that returns it does.
  *
  * The run also fails in these cases. This call then returns an error, but the replica has left all the same:
- * - reason `work_under_way`: an operation is still under way (mdist_all_reduce_start)
+ * - reason `work_under_way`: an operation is still under way (mdist_collective_start)
  * - reason `merge_open`: a merge is still open
  *
  * mdist_run_end returns the first cause, so you need to check only there.

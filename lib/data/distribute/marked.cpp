@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces MDIST_SHARD_HINT shards. The program put them where it wants them, but could not number them.
+// Replaces MDIST_ONE_PER_WORKER shards. The program put them where it wants them, but could not number them.
 #include "data/distribute/at_least.h"
 #include "data/distribute/auto_shard.h"
 #include "data/transforms.h"
@@ -11,16 +11,16 @@
 namespace mdist {
 namespace {
 
-class HintReplacing {
+class PlaceholderReplacing {
   public:
-    explicit HintReplacing(const InputLayout &layout) : layout_(layout) {}
+    explicit PlaceholderReplacing(const InputLayout &layout) : layout_(layout) {}
 
     /// A dataset that is used twice stays one.
     Source replaced(const Source &at) {
         const auto known = replaced_.find(at.get());
         if (known != replaced_.end()) return known->second;
         Source made = over_others(at, [this](const Source &source) { return replaced(source); });
-        if (at->traits().role == Traits::Role::kShardHint) made = shard(made->sources()[0]);
+        if (at->traits().role == Traits::Role::kShardPlaceholder) made = shard(made->sources()[0]);
         return replaced_[at.get()] = made;
     }
 
@@ -30,7 +30,7 @@ class HintReplacing {
         const auto too_few = [what = source->traits().text, workers = layout_.workers()](uint64_t elements) {
             return Failure(
                        MDIST_ERR_FAILED_PRECONDITION,
-                       text("policy HINT shards ", what, ", which has ", elements,
+                       text("policy MARKED shards ", what, ", which has ", elements,
                             elements == 1 ? " element" : " elements", ", over ", workers,
                             " workers. Give the dataset at least one element per worker, or use policy DATA or OFF"))
                 .reason("too_few_elements");
@@ -44,8 +44,9 @@ class HintReplacing {
 
 } // namespace
 
-std::shared_ptr<const Dataset> replace_hints(const std::shared_ptr<const Dataset> &source, const InputLayout &layout) {
-    return HintReplacing(layout).replaced(source);
+std::shared_ptr<const Dataset> replace_placeholders(const std::shared_ptr<const Dataset> &source,
+                                                    const InputLayout &layout) {
+    return PlaceholderReplacing(layout).replaced(source);
 }
 
 } // namespace mdist

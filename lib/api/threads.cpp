@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/attachments.h"
 #include "api/replica_guard.h"
-#include "api/values.h"
+#include "api/run_io.h"
 #include "strategy/job/call_functions.h"
 #include "util/callback.h"
 #include "util/text.h"
 
-#include <mdist/step.h>
+#include <mdist/threads.h>
 
 #include <algorithm>
 #include <utility>
@@ -27,12 +27,11 @@ constexpr const char *kMergeCall = "calls mdist_merge_call";
 
 } // namespace
 
-mdist_status_t mdist_run_begin(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
-                               size_t result_count, const mdist_call_options_t *options, mdist_error_t **error) {
+mdist_status_t mdist_run_begin(mdist_strategy_t *strategy, const mdist_run_io_t *io, mdist_error_t **error) {
     return guard("mdist_run_begin", error, [&] {
         const auto pinned = pin(strategy);
-        const uint64_t timeout_ns = timeout_of(options);
-        pinned->open_runs().begin(values_of(arguments, argument_count, "arguments"), result_count, timeout_ns);
+        RunIo run = read_io(io, IoUse::kLater);
+        pinned->open_runs().begin(std::move(run.arguments), run.results.size(), run.timeout_ns);
     });
 }
 
