@@ -28,9 +28,9 @@ static mdist_dataset_t *input(mdist_strategy_t *strategy, float *numbers) {
     mdist_dataset_t *rows = NULL, *shuffled = NULL, *batches = NULL, *distributed = NULL;
     mdist_tensor_t tensor;
     must(mdist_tensor_describe(numbers, MDIST_FLOAT32, (const uint64_t[]){NUMBERS}, 1, &tensor, &problem));
-    must(mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &rows, &problem));
-    must(mdist_dataset_shuffle(rows, NUMBERS, 7, 1, &shuffled, &problem));
-    must(mdist_dataset_batch(shuffled, BATCH, 0, &batches, &problem));
+    must(mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &rows, NULL, &problem));
+    must(mdist_dataset_shuffle(rows, NUMBERS, 7, &shuffled, NULL, &problem));
+    must(mdist_dataset_batch(shuffled, BATCH, &batches, NULL, &problem));
     must(mdist_distribute_dataset(strategy, batches, &distributed, NULL, &problem));
     mdist_dataset_destroy(rows); // each dataset keeps its source alive
     mdist_dataset_destroy(shuffled);

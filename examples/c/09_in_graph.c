@@ -54,9 +54,9 @@ static mdist_iterator_t *rows_of(mdist_strategy_t *strategy) {
                                  {.data = y, .dtype = MDIST_FLOAT32, .rank = 1, .shape = {ROWS}}};
     mdist_dataset_t *rows = NULL, *batch = NULL, *repeated = NULL, *cut = NULL;
     mdist_iterator_t *iterator = NULL;
-    must(mdist_dataset_from_tensors(xy, 2, NULL, NULL, &rows, &problem));
-    must(mdist_dataset_batch(rows, ROWS, 0, &batch, &problem));
-    must(mdist_dataset_repeat(batch, STEPS, &repeated, &problem));
+    must(mdist_dataset_from_tensors(xy, 2, NULL, NULL, &rows, NULL, &problem));
+    must(mdist_dataset_batch(rows, ROWS, &batch, NULL, &problem));
+    must(mdist_dataset_repeat(batch, STEPS, &repeated, NULL, &problem));
     must(mdist_distribute_dataset(strategy, repeated, &cut, NULL, &problem));
     must(mdist_iterator_create(cut, &iterator, &problem));
     mdist_dataset_destroy(cut);

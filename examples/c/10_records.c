@@ -13,7 +13,7 @@ enum { FILES = 4, RECORDS = 6, BATCH = 8, MOST_REPLICAS = 64 }; // BATCH: record
 static void write_files(const char *const *paths) {
     for (int file = 0; file < FILES; ++file) {
         mdist_record_writer_t *writer = NULL;
-        must(mdist_record_writer_create(paths[file], MDIST_COMPRESSION_NONE, &writer, &problem));
+        must(mdist_record_writer_create(paths[file], &writer, NULL, &problem));
         for (int i = 0; i < RECORDS; ++i) {
             const float number = (float)(file * RECORDS + i);
             must(mdist_record_writer_write(writer, &number, sizeof number, &problem));
@@ -38,10 +38,10 @@ static mdist_dataset_t *input(mdist_strategy_t *strategy, const char *const *pat
     // The step adds on the CPU, so elements stay in host memory even if replicas have GPUs.
     const mdist_input_options_t on_host = {.struct_size = sizeof on_host, .fetch_to_device = -1};
     mdist_dataset_t *names = NULL, *records = NULL, *numbers = NULL, *batches = NULL, *dealt = NULL;
-    must(mdist_dataset_files(paths, FILES, &names, &problem)); // opened when they are first read
+    must(mdist_dataset_files(paths, FILES, &names, NULL, &problem)); // opened when they are first read
     must(mdist_dataset_tfrecords(names, &records, NULL, &problem));
     must(mdist_dataset_map(records, parse, NULL, NULL, &number, 1, &numbers, NULL, &problem));
-    must(mdist_dataset_batch(numbers, BATCH, 0, &batches, &problem));
+    must(mdist_dataset_batch(numbers, BATCH, &batches, NULL, &problem));
     must(mdist_distribute_dataset(strategy, batches, &dealt, &on_host, &problem)); // policy AUTO divides by file here
     mdist_dataset_destroy(names);
     mdist_dataset_destroy(records);

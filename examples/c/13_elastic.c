@@ -57,10 +57,11 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
 static mdist_iterator_t *rows_of(mdist_strategy_t *strategy) {
     mdist_dataset_t *numbers, *shuffled, *repeated, *batches, *dealt;
     mdist_iterator_t *iterator;
-    must(mdist_dataset_range(0, 100, 1, &numbers, &problem));
-    must(mdist_dataset_shuffle(numbers, 100, 5, 1, &shuffled, &problem));
-    must(mdist_dataset_repeat(shuffled, MDIST_FOREVER, &repeated, &problem));
-    must(mdist_dataset_batch(repeated, 8, 1, &batches, &problem));
+    must(mdist_dataset_range(0, 100, 1, &numbers, NULL, &problem));
+    must(mdist_dataset_shuffle(numbers, 100, 5, &shuffled, NULL, &problem));
+    must(mdist_dataset_repeat(shuffled, MDIST_FOREVER, &repeated, NULL, &problem));
+    const mdist_dataset_options_t whole = {.struct_size = sizeof whole, .flags = MDIST_DATASET_DROP_REMAINDER};
+    must(mdist_dataset_batch(repeated, 8, &batches, &whole, &problem));
     must(mdist_distribute_dataset(strategy, batches, &dealt, NULL, &problem));
     must(mdist_iterator_create(dealt, &iterator, &problem));
     return iterator;

@@ -21,7 +21,7 @@ static mdist_status_t from_set(const MnistSet *set, mdist_dataset_t **out, mdist
     mdist_tensor_t arrays[2];
     mdist_status_t status = mdist_tensor_describe(set->images, MDIST_UINT8, shape, 2, &arrays[0], error);
     if (status == MDIST_OK) status = mdist_tensor_describe(set->labels, MDIST_UINT8, shape, 1, &arrays[1], error);
-    if (status == MDIST_OK) status = mdist_dataset_from_tensors(arrays, 2, NULL, NULL, out, error);
+    if (status == MDIST_OK) status = mdist_dataset_from_tensors(arrays, 2, NULL, NULL, out, NULL, error);
     return status;
 }
 
@@ -36,10 +36,10 @@ static mdist_status_t deal_out(mdist_strategy_t *strategy, mdist_dataset_t *rows
     const mdist_input_options_t options = {.struct_size = sizeof options, .policy = MDIST_SHARD_DATA};
     mdist_dataset_t *shuffled = NULL, *batches = NULL, *floats = NULL, *ready = NULL;
     mdist_status_t status = MDIST_OK;
-    if (shuffle_seed != 0) status = mdist_dataset_shuffle(rows, count, shuffle_seed, 1, &shuffled, error);
-    if (status == MDIST_OK) status = mdist_dataset_batch(shuffled ? shuffled : rows, batch, 0, &batches, error);
+    if (shuffle_seed != 0) status = mdist_dataset_shuffle(rows, count, shuffle_seed, &shuffled, NULL, error);
+    if (status == MDIST_OK) status = mdist_dataset_batch(shuffled ? shuffled : rows, batch, &batches, NULL, error);
     if (status == MDIST_OK) status = mdist_dataset_map(batches, map, NULL, NULL, normalised, 2, &floats, NULL, error);
-    if (status == MDIST_OK) status = mdist_dataset_prefetch(floats, 2, &ready, error);
+    if (status == MDIST_OK) status = mdist_dataset_prefetch(floats, 2, &ready, NULL, error);
     if (status == MDIST_OK) status = mdist_distribute_dataset(strategy, ready, out, &options, error);
 
     // Each dataset keeps its source alive.
@@ -97,7 +97,7 @@ mdist_status_t input_create_from_records(mdist_strategy_t *strategy, const char 
     const char *const patterns[] = {pattern};
     mdist_read_options_t options = {.struct_size = sizeof options, .block_length = 1};
     mdist_dataset_t *names = NULL, *records = NULL;
-    mdist_status_t status = mdist_dataset_match_files(patterns, 1, &names, error);
+    mdist_status_t status = mdist_dataset_match_files(patterns, 1, &names, NULL, error);
     // Takes one record from each file in turn. That is the order of the images.
     if (status == MDIST_OK) status = count_elements(names, &options.cycle_length, error);
     options.parallel_files = options.cycle_length;

@@ -114,10 +114,11 @@ static mdist_status_t create_input(Job *self) {
     const uint64_t shape[] = {self->places, CONTEXT};
     TRY(mdist_tensor_describe(self->contexts, MDIST_UINT8, shape, 2, &arrays[0], &self->error));
     TRY(mdist_tensor_describe(self->next, MDIST_UINT8, shape, 1, &arrays[1], &self->error));
-    mdist_status_t status = mdist_dataset_from_tensors(arrays, 2, NULL, NULL, &rows, &self->error);
-    if (status == MDIST_OK) status = mdist_dataset_shuffle(rows, self->places, 1, 1, &shuffled, &self->error);
-    if (status == MDIST_OK) status = mdist_dataset_repeat(shuffled, MDIST_FOREVER, &again, &self->error);
-    if (status == MDIST_OK) status = mdist_dataset_batch(again, BATCH, 1, &batched, &self->error);
+    mdist_status_t status = mdist_dataset_from_tensors(arrays, 2, NULL, NULL, &rows, NULL, &self->error);
+    if (status == MDIST_OK) status = mdist_dataset_shuffle(rows, self->places, 1, &shuffled, NULL, &self->error);
+    if (status == MDIST_OK) status = mdist_dataset_repeat(shuffled, MDIST_FOREVER, &again, NULL, &self->error);
+    const mdist_dataset_options_t whole = {.struct_size = sizeof whole, .flags = MDIST_DATASET_DROP_REMAINDER};
+    if (status == MDIST_OK) status = mdist_dataset_batch(again, BATCH, &batched, &whole, &self->error);
     const mdist_input_options_t options = {.struct_size = sizeof options, .fetch_to_device = 1};
     if (status == MDIST_OK)
         status = mdist_distribute_dataset(self->strategy, batched, &self->batches, &options, &self->error);

@@ -7,8 +7,8 @@
  *     mdist_dataset_t *rows = NULL, *batches = NULL;
  *     mdist_iterator_t *iterator = NULL;
  *     mdist_value_t *batch = NULL;
- *     mdist_dataset_from_tensors(&numbers, 1, NULL, NULL, &rows, &error);
- *     mdist_dataset_batch(rows, 4, 0, &batches, &error); // four rows, then two
+ *     mdist_dataset_from_tensors(&numbers, 1, NULL, NULL, &rows, NULL, &error);
+ *     mdist_dataset_batch(rows, 4, &batches, NULL, &error); // four rows, then two
  *     mdist_iterator_create(batches, &iterator, &error);
  *     while (mdist_iterator_next(iterator, &batch, 1, &error) == MDIST_OK) mdist_value_destroy(batch);
  *
@@ -41,6 +41,30 @@ typedef struct mdist_iterator mdist_iterator_t;
  */
 #define MDIST_UNKNOWN_LENGTH 0x7fffffffffffff02
 
+/** Of mdist_dataset_batch, mdist_dataset_padded_batch and mdist_dataset_rebatch: leaves out a shorter last batch. */
+#define MDIST_DATASET_DROP_REMAINDER 1
+/** Of mdist_dataset_shuffle: every iteration and epoch has the same order. */
+#define MDIST_DATASET_SAME_ORDER 2
+/** Of mdist_dataset_map: with `parallel_calls`, elements come as soon as they are done, not in the source's order. */
+#define MDIST_DATASET_UNORDERED 4
+/** Of mdist_dataset_from_generator: the function may run on any thread, including threads of the library. */
+#define MDIST_DATASET_ANY_THREAD 8
+
+/**
+ * Options of a source or a transform of datasets. NULL, or all zero except struct_size: the defaults.
+ *
+ * Each flag, and `parallel_calls`, belongs to the functions that it names. Others refuse it with
+ * MDIST_ERR_INVALID_ARGUMENT.
+ */
+typedef struct mdist_dataset_options {
+    uint32_t struct_size;    /* sizeof(mdist_dataset_options_t) as you were compiled */
+    uint32_t flags;          /* MDIST_DATASET_DROP_REMAINDER ..., joined by | */
+    uint32_t parallel_calls; /* of mdist_dataset_map: how many calls run at a time, on threads of each iterator; as many
+                                finished elements may wait. Up to 1024; 0: one call, on the thread that asks for the
+                                element. (TensorFlow: num_parallel_calls) */
+    uint32_t reserved;       /* must be 0 */
+} mdist_dataset_options_t;
+
 /**
  * Makes a dataset whose element i is row i of each array.
  *
@@ -53,7 +77,8 @@ typedef struct mdist_iterator mdist_iterator_t;
  */
 MDIST_API mdist_status_t mdist_dataset_from_tensors(const mdist_tensor_t *arrays, size_t component_count,
                                                     void *user_data, mdist_free_fn free_user_data,
-                                                    mdist_dataset_t **out, mdist_error_t **error);
+                                                    mdist_dataset_t **out, const mdist_dataset_options_t *options,
+                                                    mdist_error_t **error);
 
 /**
  * Keeps elements @p index, @p index + @p shards, @p index + 2 * @p shards ...
@@ -62,7 +87,8 @@ MDIST_API mdist_status_t mdist_dataset_from_tensors(const mdist_tensor_t *arrays
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_shard(const mdist_dataset_t *source, uint64_t shards, uint64_t index,
-                                             mdist_dataset_t **out, mdist_error_t **error);
+                                             mdist_dataset_t **out, const mdist_dataset_options_t *options,
+                                             mdist_error_t **error);
 
 /**
  * Shuffles the elements through a buffer: picks each next element at random from @p buffer_size elements, and refills
@@ -70,15 +96,15 @@ MDIST_API mdist_status_t mdist_dataset_shard(const mdist_dataset_t *source, uint
  *
  * A buffer as large as the dataset shuffles it uniformly. The order depends only on @p seed and on how often this
  * dataset has been iterated. Two programs, or two workers, that do the same with the same seed get the same order.
- * @param reshuffle_each_iteration  0: the same order every time. Non-zero: a different order for each iterator of this
- *                                  dataset and of all datasets made from it, in the order of their creation, and for
- *                                  each epoch of mdist_dataset_repeat within an iterator. A restarted program begins
- *                                  with the first order again, unless it restores an iterator: then it continues from
- *                                  there
+ *
+ * The order is a different one for each iterator of this dataset and of all datasets made from it, in the order of
+ * their creation, and for each epoch of mdist_dataset_repeat within an iterator. A restarted program begins with the
+ * first order again, unless it restores an iterator: then it continues from there. With MDIST_DATASET_SAME_ORDER the
+ * order is the same every time. (TensorFlow: reshuffle_each_iteration)
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_shuffle(const mdist_dataset_t *source, uint64_t buffer_size, uint64_t seed,
-                                               int32_t reshuffle_each_iteration, mdist_dataset_t **out,
+                                               mdist_dataset_t **out, const mdist_dataset_options_t *options,
                                                mdist_error_t **error);
 
 /**
@@ -86,7 +112,7 @@ MDIST_API mdist_status_t mdist_dataset_shuffle(const mdist_dataset_t *source, ui
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_repeat(const mdist_dataset_t *source, uint64_t count, mdist_dataset_t **out,
-                                              mdist_error_t **error);
+                                              const mdist_dataset_options_t *options, mdist_error_t **error);
 
 /**
  * Computes one element from another. It writes to @p outputs, which have the dtypes and shapes given to
@@ -96,23 +122,11 @@ MDIST_API mdist_status_t mdist_dataset_repeat(const mdist_dataset_t *source, uin
  * number.
  *
  * The function runs on the thread that asks for the element. It runs on threads of the iterator with `parallel_calls`
- * (mdist_map_options_t), and if mdist_dataset_prefetch or fetching to devices (input.h) follows. Each iterator makes
- * one call at a time, except with `parallel_calls`. The function must not call the iterator that it serves.
+ * (mdist_dataset_options_t), and if mdist_dataset_prefetch or fetching to devices (input.h) follows. Each iterator
+ * makes one call at a time, except with `parallel_calls`. The function must not call the iterator that it serves.
  */
 typedef int32_t (*mdist_map_fn)(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
                                 size_t output_count, void *user_data);
-
-/** Elements come as soon as they are done, and not in the order of the source. */
-#define MDIST_MAP_UNORDERED 1
-
-/** Options of mdist_dataset_map. NULL, or all zero except struct_size: one element after the other. */
-typedef struct mdist_map_options {
-    uint32_t struct_size;    /* sizeof(mdist_map_options_t) as you were compiled */
-    uint32_t flags;          /* 0 or MDIST_MAP_UNORDERED, which has an effect only with parallel_calls */
-    uint32_t parallel_calls; /* how many calls run at a time, on threads of each iterator; as many finished elements may
-                                wait. Up to 1024; 0: one call, on the thread that asks for the element. (TensorFlow:
-                                num_parallel_calls) */
-} mdist_map_options_t;
 
 /**
  * Applies @p map to every element.
@@ -125,24 +139,24 @@ typedef struct mdist_map_options {
 MDIST_API mdist_status_t mdist_dataset_map(const mdist_dataset_t *source, mdist_map_fn map, void *user_data,
                                            mdist_free_fn free_user_data, const mdist_tensor_t *outputs,
                                            size_t output_count, mdist_dataset_t **out,
-                                           const mdist_map_options_t *options, mdist_error_t **error);
+                                           const mdist_dataset_options_t *options, mdist_error_t **error);
 
 /**
  * Joins @p batch_size consecutive elements along a new first dimension.
  *
- * The last batch may be shorter. If @p drop_remainder is non-zero, a shorter last batch is left out. Elements of one
- * batch must have equal shapes; otherwise the iteration fails with MDIST_ERR_MISMATCH.
+ * The last batch may be shorter. With MDIST_DATASET_DROP_REMAINDER, a shorter last batch is left out. Elements
+ * of one batch must have equal shapes; otherwise the iteration fails with MDIST_ERR_MISMATCH.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_dataset_batch(const mdist_dataset_t *source, uint64_t batch_size, int32_t drop_remainder,
-                                             mdist_dataset_t **out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_dataset_batch(const mdist_dataset_t *source, uint64_t batch_size, mdist_dataset_t **out,
+                                             const mdist_dataset_options_t *options, mdist_error_t **error);
 
 /**
  * Prepares elements ahead on a thread of each iterator, up to @p elements of them.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, uint64_t elements, mdist_dataset_t **out,
-                                                mdist_error_t **error);
+                                                const mdist_dataset_options_t *options, mdist_error_t **error);
 
 /**
  * Gives each component a path. The elements stay the same.
@@ -154,7 +168,8 @@ MDIST_API mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, u
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_with_paths(const mdist_dataset_t *source, const char *const *paths, size_t count,
-                                                  mdist_dataset_t **out, mdist_error_t **error);
+                                                  mdist_dataset_t **out, const mdist_dataset_options_t *options,
+                                                  mdist_error_t **error);
 
 /**
  * Returns the number of components of an element. Returns 0 for a bad handle.
@@ -253,7 +268,7 @@ MDIST_API mdist_status_t mdist_iterator_component(const mdist_iterator_t *iterat
  *
  * Errors:
  * - MDIST_ERR_FAILED_PRECONDITION, reason `unordered`: it is not defined which elements were given. This is so after
- *   mdist_dataset_map with MDIST_MAP_UNORDERED.
+ *   mdist_dataset_map with MDIST_DATASET_UNORDERED.
  * - After a failure of the iterator: that failure.
  * @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1
  */

@@ -34,6 +34,10 @@ struct MapCall {
 
 namespace detail {
 
+inline mdist_dataset_options_t dataset_options(uint32_t flags) noexcept {
+    return {sizeof(mdist_dataset_options_t), flags, 0, 0};
+}
+
 // Closes the iterator first, so that at the end of a scope no map function still uses its references, not even on the
 // prefetching thread.
 inline void end_iteration(mdist_iterator_t *iterator) noexcept {
@@ -128,21 +132,23 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
 
     // int64 numbers: start, start + step ... before stop.
     static Dataset range(int64_t start, int64_t stop, int64_t step = 1) {
-        return source(std::make_shared<detail::Thrown>(),
-                      [&](mdist_dataset_t **out) { detail::call(mdist_dataset_range, start, stop, step, out); });
+        return source(std::make_shared<detail::Thrown>(), [&](mdist_dataset_t **out) {
+            detail::call(mdist_dataset_range, start, stop, step, out, nullptr);
+        });
     }
 
     // make() is called for each iteration and epoch. It returns bool next(Tensors outputs), which fills the tensors of
-    // one element, or returns false at the end. Both run on the thread that iterates; with MDIST_GENERATOR_ANY_THREAD
+    // one element, or returns false at the end. Both run on the thread that iterates; with MDIST_DATASET_ANY_THREAD
     // also on threads of the library, so that prefetch may follow. `outputs`: as for map.
     template <typename Make>
     static Dataset from_generator(Make make, std::initializer_list<Tensor> outputs, uint32_t flags = 0) {
         using Kept = detail::GeneratorCall<Make>;
         auto thrown = std::make_shared<detail::Thrown>();
+        const mdist_dataset_options_t options = detail::dataset_options(flags);
         return source(thrown, [&](mdist_dataset_t **out) {
             detail::call(mdist_dataset_from_generator, Kept::on_element, new Kept{std::move(make), thrown},
-                         detail::drop<Kept>, detail::drop<typename Kept::Next>, outputs.begin(), outputs.size(), flags,
-                         out);
+                         detail::drop<Kept>, detail::drop<typename Kept::Next>, outputs.begin(), outputs.size(), out,
+                         &options);
         });
     }
 
@@ -169,18 +175,18 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
         return derive([&](mdist_dataset_t **out) { detail::call(mdist_dataset_tfrecords, get(), out, &given); });
     }
 
-    Dataset take(uint64_t count) const { return make(mdist_dataset_take, count); }
-    Dataset skip(uint64_t count) const { return make(mdist_dataset_skip, count); }
-    Dataset cache() const { return make(mdist_dataset_cache); }
-    Dataset unbatch() const { return make(mdist_dataset_unbatch); }
+    Dataset take(uint64_t count) const { return make(mdist_dataset_take, 0, count); }
+    Dataset skip(uint64_t count) const { return make(mdist_dataset_skip, 0, count); }
+    Dataset cache() const { return make(mdist_dataset_cache, 0); }
+    Dataset unbatch() const { return make(mdist_dataset_unbatch, 0); }
     Dataset rebatch(const std::vector<uint64_t> &sizes, bool drop_remainder = false) const {
-        return make(mdist_dataset_rebatch, sizes.data(), sizes.size(), int32_t{drop_remainder});
+        return make(mdist_dataset_rebatch, whole_batches(drop_remainder), sizes.data(), sizes.size());
     }
     // Pads each dimension up to the longest of the batch, with zeros. With `paddings`, one tensor for each component:
     // its shape gives the sizes (MDIST_UNKNOWN_LENGTH: the longest), and its data, if any, points to the padding value.
     Dataset padded_batch(uint64_t size, bool drop_remainder = false,
                          const std::vector<ConstTensor> &paddings = {}) const {
-        return make(mdist_dataset_padded_batch, size, int32_t{drop_remainder},
+        return make(mdist_dataset_padded_batch, whole_batches(drop_remainder), size,
                     static_cast<const mdist_tensor_t *>(paddings.empty() ? nullptr : paddings.data()), paddings.size());
     }
 
@@ -188,13 +194,15 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
     template <typename Filter>
     Dataset filter(Filter filter) const {
         using Kept = detail::FilterCall<Filter>;
-        return make(mdist_dataset_filter, Kept::on_element, new Kept{std::move(filter), thrown_}, detail::drop<Kept>);
+        return make(mdist_dataset_filter, 0, Kept::on_element, new Kept{std::move(filter), thrown_},
+                    detail::drop<Kept>);
     }
 
     // These elements, then those of another dataset.
     Dataset concatenate(const Dataset &other) const {
-        return joined({this, &other},
-                      [&](mdist_dataset_t **out) { detail::call(mdist_dataset_concatenate, get(), other.get(), out); });
+        return joined({this, &other}, [&](mdist_dataset_t **out) {
+            detail::call(mdist_dataset_concatenate, get(), other.get(), out, nullptr);
+        });
     }
 
     // Element i has the components of element i of each dataset. It ends with the shortest.
@@ -202,21 +210,21 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
         std::vector<const mdist_dataset_t *> handles;
         for (const Dataset *one : sources) handles.push_back(one->get());
         return joined(sources, [&](mdist_dataset_t **out) {
-            detail::call(mdist_dataset_zip, handles.data(), handles.size(), out);
+            detail::call(mdist_dataset_zip, handles.data(), handles.size(), out, nullptr);
         });
     }
 
     size_t component_count() const noexcept { return mdist_dataset_component_count(get()); }
 
-    Dataset shard(uint64_t shards, uint64_t index) const { return make(mdist_dataset_shard, shards, index); }
+    Dataset shard(uint64_t shards, uint64_t index) const { return make(mdist_dataset_shard, 0, shards, index); }
     Dataset shuffle(uint64_t buffer_size, uint64_t seed, bool reshuffle_each_iteration = true) const {
-        return make(mdist_dataset_shuffle, buffer_size, seed, int32_t{reshuffle_each_iteration});
+        return make(mdist_dataset_shuffle, reshuffle_each_iteration ? 0 : MDIST_DATASET_SAME_ORDER, buffer_size, seed);
     }
-    Dataset repeat(uint64_t count = MDIST_FOREVER) const { return make(mdist_dataset_repeat, count); }
+    Dataset repeat(uint64_t count = MDIST_FOREVER) const { return make(mdist_dataset_repeat, 0, count); }
     Dataset batch(uint64_t size, bool drop_remainder = false) const {
-        return make(mdist_dataset_batch, size, int32_t{drop_remainder});
+        return make(mdist_dataset_batch, whole_batches(drop_remainder), size);
     }
-    Dataset prefetch(uint64_t elements) const { return make(mdist_dataset_prefetch, elements); }
+    Dataset prefetch(uint64_t elements) const { return make(mdist_dataset_prefetch, 0, elements); }
 
     // map(ConstTensors inputs, Tensors outputs) computes each element. It runs on the thread that asks for the element,
     // or on the thread of a later prefetch. `outputs` describes its results, with tensors made by Tensor::of<T>(shape).
@@ -288,7 +296,7 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
 
     static Dataset from_tensors(std::initializer_list<ConstTensor> arrays, void *owner, mdist_free_fn drop) {
         mdist_dataset_t *out = nullptr;
-        detail::call(mdist_dataset_from_tensors, arrays.begin(), arrays.size(), owner, drop, &out);
+        detail::call(mdist_dataset_from_tensors, arrays.begin(), arrays.size(), owner, drop, &out, nullptr);
         Dataset dataset(out, nullptr);
         dataset.thrown_ = std::make_shared<detail::Thrown>();
         return dataset;
@@ -305,7 +313,7 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
     static Dataset names(Function function, const std::vector<std::string> &strings) {
         const auto texts = detail::texts(strings);
         return source(std::make_shared<detail::Thrown>(),
-                      [&](mdist_dataset_t **out) { detail::call(function, texts.data(), texts.size(), out); });
+                      [&](mdist_dataset_t **out) { detail::call(function, texts.data(), texts.size(), out, nullptr); });
     }
 
     template <typename Create>
@@ -320,10 +328,13 @@ class Dataset : public Handle<mdist_dataset_t, mdist_dataset_destroy> {
         return source(thrown_, create);
     }
 
+    static uint32_t whole_batches(bool drop_remainder) { return drop_remainder ? MDIST_DATASET_DROP_REMAINDER : 0; }
+
     template <typename Function, typename... Arguments>
-    Dataset make(Function function, Arguments... arguments) const {
+    Dataset make(Function function, uint32_t flags, Arguments... arguments) const {
+        const mdist_dataset_options_t options = detail::dataset_options(flags);
         mdist_dataset_t *out = nullptr;
-        detail::call(function, get(), arguments..., &out);
+        detail::call(function, get(), arguments..., &out, &options);
         return Dataset(out, thrown_);
     }
 

@@ -8,10 +8,10 @@
  *     mdist_dataset_t *files = NULL, *lines = NULL;
  *     mdist_iterator_t *iterator = NULL;
  *     mdist_value_t *line = NULL;
- *     mdist_dataset_match_files(&pattern, 1, &files, &error); // part-0.txt, part-1.txt ...
+ *     mdist_dataset_match_files(&pattern, 1, &files, NULL, &error); // part-0.txt, part-1.txt ...
  *     mdist_dataset_text_lines(files, &lines, NULL, &error);
  *     mdist_iterator_create(lines, &iterator, &error);
- *     mdist_iterator_next(iterator, &line, 1, &error);        // the first line of part-0.txt
+ *     mdist_iterator_next(iterator, &line, 1, &error);              // the first line of part-0.txt
  *
  * Reading files takes two datasets:
  * - A dataset of file names, from mdist_dataset_files or mdist_dataset_match_files, says which files to read. It can be
@@ -48,7 +48,7 @@ extern "C" {
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_range(int64_t start, int64_t stop, int64_t step, mdist_dataset_t **out,
-                                             mdist_error_t **error);
+                                             const mdist_dataset_options_t *options, mdist_error_t **error);
 
 /**
  * Makes element @p index of an iteration. It writes to @p outputs, whose memory is allocated already, with undefined
@@ -64,15 +64,12 @@ MDIST_API mdist_status_t mdist_dataset_range(int64_t start, int64_t stop, int64_
 typedef int32_t (*mdist_generate_fn)(uint64_t index, const mdist_tensor_t *outputs, size_t output_count, void **state,
                                      void *user_data);
 
-/** The function may run on any thread, including threads of the library, so prefetch and the like may follow. */
-#define MDIST_GENERATOR_ANY_THREAD 1
-
 /**
  * Makes a dataset of elements that a function makes, one after the other.
  *
- * The function runs on the thread that calls mdist_iterator_next, unless @p flags has MDIST_GENERATOR_ANY_THREAD.
- * Without that flag, anything that would run it on another thread fails with MDIST_ERR_FAILED_PRECONDITION, reason
- * `callers_thread`: mdist_dataset_prefetch, mdist_dataset_map with `parallel_calls`, and fetch_to_device of input.h.
+ * The function runs on the thread that calls mdist_iterator_next. Anything that would run it on another thread fails
+ * with MDIST_ERR_FAILED_PRECONDITION, reason `callers_thread`: mdist_dataset_prefetch, mdist_dataset_map with
+ * `parallel_calls`, and fetch_to_device of input.h. MDIST_DATASET_ANY_THREAD allows it.
  * @param outputs     dtype and shape of each component; data is not read
  * @param user_data   kept, together with the functions, until the dataset, those made from it and their iterators are
  *                    gone
@@ -83,7 +80,8 @@ typedef int32_t (*mdist_generate_fn)(uint64_t index, const mdist_tensor_t *outpu
 MDIST_API mdist_status_t mdist_dataset_from_generator(mdist_generate_fn generate, void *user_data,
                                                       mdist_free_fn free_user_data, mdist_free_fn free_state,
                                                       const mdist_tensor_t *outputs, size_t output_count,
-                                                      uint32_t flags, mdist_dataset_t **out, mdist_error_t **error);
+                                                      mdist_dataset_t **out, const mdist_dataset_options_t *options,
+                                                      mdist_error_t **error);
 
 /**
  * Makes a dataset of the file names @p paths, in this order. It does not check whether the files exist: reading them
@@ -91,7 +89,7 @@ MDIST_API mdist_status_t mdist_dataset_from_generator(mdist_generate_fn generate
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_files(const char *const *paths, size_t count, mdist_dataset_t **out,
-                                             mdist_error_t **error);
+                                             const mdist_dataset_options_t *options, mdist_error_t **error);
 
 /**
  * Makes a dataset of the names of all files that match one of @p patterns (`*`, `?` and `[a-z]`, as in a shell).
@@ -102,7 +100,7 @@ MDIST_API mdist_status_t mdist_dataset_files(const char *const *paths, size_t co
  * @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_match_files(const char *const *patterns, size_t count, mdist_dataset_t **out,
-                                                   mdist_error_t **error);
+                                                   const mdist_dataset_options_t *options, mdist_error_t **error);
 
 /** How the bytes of a file are compressed. */
 typedef enum mdist_compression {
@@ -177,15 +175,21 @@ MDIST_API mdist_status_t mdist_iterator_skipped(const mdist_iterator_t *iterator
 /** A TFRecord file that is being written. */
 typedef struct mdist_record_writer mdist_record_writer_t;
 
+/** Options of a writer. NULL, or all zero except struct_size: no compression. */
+typedef struct mdist_record_writer_options {
+    uint32_t struct_size; /* sizeof(mdist_record_writer_options_t) as you were compiled */
+    int32_t compression;  /* mdist_compression_t; readers need the same value in mdist_read_options_t */
+} mdist_record_writer_options_t;
+
 /**
  * Begins a TFRecord file.
  *
  * The file has another name in the same folder until mdist_record_writer_close. So @p path always holds either what was
  * there before or the whole new file, even after a crash. (TensorFlow: TFRecordWriter.)
- * @param compression  mdist_compression_t; readers need the same value in mdist_read_options_t
  * @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_record_writer_create(const char *path, int32_t compression, mdist_record_writer_t **out,
+MDIST_API mdist_status_t mdist_record_writer_create(const char *path, mdist_record_writer_t **out,
+                                                    const mdist_record_writer_options_t *options,
                                                     mdist_error_t **error);
 
 /**

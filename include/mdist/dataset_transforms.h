@@ -5,10 +5,10 @@
  * Example:
  *
  *     mdist_dataset_t *numbers = NULL, *validation = NULL, *rest = NULL, *training = NULL;
- *     mdist_dataset_range(0, 10, 1, &numbers, &error);
- *     mdist_dataset_take(numbers, 2, &validation, &error); // 0 1
- *     mdist_dataset_skip(numbers, 2, &rest, &error);       // 2 3 4 5 6 7 8 9
- *     mdist_dataset_cache(rest, &training, &error);        // the same, kept in memory after the first iteration
+ *     mdist_dataset_range(0, 10, 1, &numbers, NULL, &error);
+ *     mdist_dataset_take(numbers, 2, &validation, NULL, &error); // 0 1
+ *     mdist_dataset_skip(numbers, 2, &rest, NULL, &error);       // 2 3 4 5 6 7 8 9
+ *     mdist_dataset_cache(rest, &training, NULL, &error);        // the same, kept in memory after the first iteration
  *
  * Like the transforms in dataset.h, each makes a new dataset and leaves its sources unchanged. (TensorFlow: the methods
  * of tf.data.Dataset of the same names.)
@@ -36,21 +36,21 @@ typedef int32_t (*mdist_filter_fn)(const mdist_tensor_t *inputs, size_t input_co
  */
 MDIST_API mdist_status_t mdist_dataset_filter(const mdist_dataset_t *source, mdist_filter_fn filter, void *user_data,
                                               mdist_free_fn free_user_data, mdist_dataset_t **out,
-                                              mdist_error_t **error);
+                                              const mdist_dataset_options_t *options, mdist_error_t **error);
 
 /**
  * Keeps the first @p count elements, or all if there are fewer.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_take(const mdist_dataset_t *source, uint64_t count, mdist_dataset_t **out,
-                                            mdist_error_t **error);
+                                            const mdist_dataset_options_t *options, mdist_error_t **error);
 
 /**
  * Leaves out the first @p count elements.
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_skip(const mdist_dataset_t *source, uint64_t count, mdist_dataset_t **out,
-                                            mdist_error_t **error);
+                                            const mdist_dataset_options_t *options, mdist_error_t **error);
 
 /**
  * Gives the elements of @p first, then those of @p second.
@@ -59,7 +59,8 @@ MDIST_API mdist_status_t mdist_dataset_skip(const mdist_dataset_t *source, uint6
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_concatenate(const mdist_dataset_t *first, const mdist_dataset_t *second,
-                                                   mdist_dataset_t **out, mdist_error_t **error);
+                                                   mdist_dataset_t **out, const mdist_dataset_options_t *options,
+                                                   mdist_error_t **error);
 
 /**
  * Joins datasets side by side: element i has the components of element i of each of @p sources, in this order. It ends
@@ -67,7 +68,8 @@ MDIST_API mdist_status_t mdist_dataset_concatenate(const mdist_dataset_t *first,
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_zip(const mdist_dataset_t *const *sources, size_t source_count,
-                                           mdist_dataset_t **out, mdist_error_t **error);
+                                           mdist_dataset_t **out, const mdist_dataset_options_t *options,
+                                           mdist_error_t **error);
 
 /**
  * Keeps elements in memory, so that later iterations need not compute them again.
@@ -81,7 +83,7 @@ MDIST_API mdist_status_t mdist_dataset_zip(const mdist_dataset_t *const *sources
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_cache(const mdist_dataset_t *source, mdist_dataset_t **out,
-                                             mdist_error_t **error);
+                                             const mdist_dataset_options_t *options, mdist_error_t **error);
 
 /**
  * Joins elements into batches as mdist_dataset_batch does, but pads elements of different shapes to the same shape.
@@ -94,8 +96,9 @@ MDIST_API mdist_status_t mdist_dataset_cache(const mdist_dataset_t *source, mdis
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_padded_batch(const mdist_dataset_t *source, uint64_t batch_size,
-                                                    int32_t drop_remainder, const mdist_tensor_t *paddings,
-                                                    size_t padding_count, mdist_dataset_t **out, mdist_error_t **error);
+                                                    const mdist_tensor_t *paddings, size_t padding_count,
+                                                    mdist_dataset_t **out, const mdist_dataset_options_t *options,
+                                                    mdist_error_t **error);
 
 /**
  * Makes each row of each element an element of its own.
@@ -104,21 +107,21 @@ MDIST_API mdist_status_t mdist_dataset_padded_batch(const mdist_dataset_t *sourc
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_unbatch(const mdist_dataset_t *source, mdist_dataset_t **out,
-                                               mdist_error_t **error);
+                                               const mdist_dataset_options_t *options, mdist_error_t **error);
 
 /**
  * Cuts the rows of all elements, taken as one sequence, into new batches of the sizes @p batch_sizes, again and again
  * in this order.
  *
- * A size of 0 gives a batch of no rows, without waiting for more rows. The last batch may be shorter. If @p
- * drop_remainder is non-zero, a shorter last batch is left out. All components must have a first dimension of the same
- * size; otherwise it fails with MDIST_ERR_MISMATCH.
+ * A size of 0 gives a batch of no rows, without waiting for more rows. The last batch may be shorter. With
+ * MDIST_DATASET_DROP_REMAINDER, a shorter last batch is left out. All components must have a first dimension of the
+ * same size; otherwise it fails with MDIST_ERR_MISMATCH.
  * @param batch_sizes  copied; at least one of them is not 0
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_dataset_rebatch(const mdist_dataset_t *source, const uint64_t *batch_sizes,
-                                               size_t size_count, int32_t drop_remainder, mdist_dataset_t **out,
-                                               mdist_error_t **error);
+                                               size_t size_count, mdist_dataset_t **out,
+                                               const mdist_dataset_options_t *options, mdist_error_t **error);
 
 #ifdef __cplusplus
 }

@@ -58,7 +58,8 @@ class RecordWriter : public Handle<mdist_record_writer_t, mdist_record_writer_de
   private:
     static mdist_record_writer_t *create(const std::string &path, mdist_compression_t compression) {
         mdist_record_writer_t *out = nullptr;
-        detail::call(mdist_record_writer_create, path.c_str(), int32_t{compression}, &out);
+        const mdist_record_writer_options_t options = {sizeof options, int32_t{compression}};
+        detail::call(mdist_record_writer_create, path.c_str(), &out, &options);
         return out;
     }
     void write(const void *data, size_t bytes) { detail::call(mdist_record_writer_write, get(), data, bytes); }

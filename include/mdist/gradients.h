@@ -6,8 +6,8 @@
  * - The step writes its gradients there (mdist_gradients_tensor).
  * - As soon as one is complete, the step says so (mdist_gradients_ready). Any order works, and it may differ from
  *   replica to replica.
- * - At the end the step waits (mdist_gradients_wait). It then finds the reduced gradients where it wrote its own, with
- *   the same bits on every replica.
+ * - At the end the step waits (mdist_gradients_wait), or tests until it is done (mdist_gradients_test). It then finds
+ *   the reduced gradients where it wrote its own, with the same bits on every replica.
  *
  * Example, in a step, with the `gradients` of a model of three layers:
  *
@@ -26,7 +26,7 @@
  *   last first, the same on all replicas.
  * - So number gradients in the order of the forward pass. Then the all-reduces overlap best with the backward pass.
  * - Among a replica's other collectives, a bucket counts as called at the mdist_gradients_ready that completed it. That
- *   may be anywhere, so call other collectives before the first ready of a round or after its wait.
+ *   may be anywhere, so call other collectives before the first ready of a round or after its end.
  *
  * Accumulation
  * - mdist_gradients_accumulate marks a round: its gradients are not reduced but added to the next round.
@@ -68,7 +68,7 @@ extern "C" {
 typedef struct mdist_gradients mdist_gradients_t;
 
 typedef enum mdist_gradients_flags {
-    MDIST_GRADIENTS_ZERO_MISSING    = 1, /* gradients that are not ready by the wait count as zeros, not as an error */
+    MDIST_GRADIENTS_ZERO_MISSING    = 1, /* gradients that are not ready at the end count as zeros, not as an error */
     MDIST_GRADIENTS_ZERO_NONFINITE  = 2, /* if the norm is not finite, all gradients become zeros */
     MDIST_GRADIENTS_NO_NORM         = 4, /* computes no norm; saves each replica from reading its share once more */
     MDIST_GRADIENTS_FLAGS_PIN_INT32 = -0x7fffffff - 1
@@ -104,7 +104,7 @@ MDIST_API mdist_status_t mdist_gradients_create(mdist_strategy_t *strategy, cons
  * Makes gradients that lie in the program's memory.
  *
  * The library uses the memory of a replica only within its rounds: from the first mdist_gradients_ready to the end of
- * mdist_gradients_wait, or to the end of a step that fails. It does not write before the gradient is ready. It keeps
+ * the end of the round, or of a step that fails. It does not write before the gradient is ready. It keeps
  * the strategy.
  * @param tensors  gradient g of local replica r at [r * count + g]: where it lies, on the replica's device. Shapes and
  *                 floating-point types are the same on all replicas. With data NULL it is lent later. If arrays
@@ -132,7 +132,7 @@ MDIST_API mdist_status_t mdist_gradients_lend(mdist_gradients_t *gradients, uint
  * Describes a gradient of a local replica, in memory of its device.
  *
  * The address stays the same until mdist_gradients_destroy, or mdist_regroup in an elastic job. You may write the
- * gradient until it is ready, and again after the wait. The wait does not clear it.
+ * gradient until it is ready, and again after the end of the round, which does not clear it.
  *
  * If the program lends the memory, the address is where the gradient lay in the last round, or where you have lent it
  * since. It is NULL if there is none. A missing gradient without an address (MDIST_GRADIENTS_ZERO_MISSING) gets memory
@@ -153,7 +153,7 @@ MDIST_API mdist_status_t mdist_gradients_accumulate(mdist_replica_t *replica, md
                                                     mdist_error_t **error);
 
 /**
- * Says that this replica's gradient is complete; from now until the wait it belongs to the library.
+ * Says that this replica's gradient is complete; from now until the end of the round it belongs to the library.
  *
  * A second call in one round is MDIST_ERR_FAILED_PRECONDITION, reason `ready_twice`, and fails the round: the step must
  * return. The call also moves on the operations under way, as mdist_work_test does.
@@ -194,6 +194,22 @@ MDIST_API mdist_status_t mdist_gradients_ready_at(mdist_replica_t *replica, mdis
  */
 MDIST_API mdist_status_t mdist_gradients_wait(mdist_replica_t *replica, mdist_gradients_t *gradients, double *norm,
                                               int32_t *finite, mdist_error_t **error);
+
+/**
+ * Ends the round as mdist_gradients_wait does, but without waiting for other replicas: call it until it says done.
+ *
+ * - The first call is what the wait is: it fails, or zeros gradients, if some are not ready. Each call may do a part of
+ *   the computing. With a norm, a replica on a GPU waits until its GPU has reduced.
+ * - The round ends when every replica goes on calling this, or waits. It fails, or passes the timeout, as a wait would.
+ * - Until done, everything else of this replica that communicates is MDIST_ERR_FAILED_PRECONDITION, reason
+ *   `round_ends`: collectives, merges, messages and other gradients. mdist_gradients_wait may end what this began.
+ * - A call after done begins the next round.
+ * @param done    receives 1 if the round has ended. If 0, @p norm and @p finite are not touched
+ * @param norm    as of mdist_gradients_wait, and so is @p finite
+ * @thread replica   @blocks no, but for GPUs as said   @collective all replicas   @calls-back never   @since 0.3
+ */
+MDIST_API mdist_status_t mdist_gradients_test(mdist_replica_t *replica, mdist_gradients_t *gradients, int32_t *done,
+                                              double *norm, int32_t *finite, mdist_error_t **error);
 
 /**
  * Frees gradients. NULL is ignored.

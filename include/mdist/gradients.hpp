@@ -11,6 +11,7 @@
 //     });
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <mdist/strategy.hpp>
@@ -56,7 +57,7 @@ class Gradients : public Handle<mdist_gradients_t, mdist_gradients_destroy> {
     }
 
     // A gradient of a local replica. Its address changes only with Elastic::regroup. Write it until it is ready, and
-    // again after the wait.
+    // again after the end of the round.
     Tensor tensor(uint32_t local_replica, size_t index) const {
         mdist_tensor_t out;
         detail::call(mdist_gradients_tensor, get(), local_replica, index, &out);
@@ -68,7 +69,7 @@ class Gradients : public Handle<mdist_gradients_t, mdist_gradients_destroy> {
     // gradient of the round is ready.
     void accumulate(Replica &replica) { detail::call(mdist_gradients_accumulate, replica.get(), get()); }
 
-    // Says that a gradient of this replica is complete. From now until the wait it belongs to the library.
+    // Says that a gradient of this replica is complete. From now until the end of the round it belongs to the library.
     void ready(Replica &replica, size_t index) { detail::call(mdist_gradients_ready, replica.get(), get(), index); }
 
     // The same for a lent gradient, which lies at `data` in this round.
@@ -81,6 +82,17 @@ class Gradients : public Handle<mdist_gradients_t, mdist_gradients_destroy> {
         Reduced result{};
         int32_t finite = 0;
         detail::call(mdist_gradients_wait, replica.get(), get(), &result.norm, &finite);
+        result.finite = finite != 0;
+        return result;
+    }
+
+    // The same without waiting for other replicas: gives nothing while the round has not ended. Call it until it has, and
+    // meanwhile nothing else that communicates.
+    std::optional<Reduced> test(Replica &replica) {
+        Reduced result{};
+        int32_t done = 0, finite = 0;
+        detail::call(mdist_gradients_test, replica.get(), get(), &done, &result.norm, &finite);
+        if (done == 0) return std::nullopt;
         result.finite = finite != 0;
         return result;
     }

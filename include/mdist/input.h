@@ -49,8 +49,8 @@
  *   iterators of all workers end in the same step.
  * - One case loses rows, as in TensorFlow. A job of one worker takes whole elements (MDIST_INPUT_NO_SPLIT,
  *   mdist_distribute_from_function), and all their shapes are known beforehand, such as scalars and batches with
- *   drop_remainder. A last step without an element for every replica is then left out. A batch without drop_remainder
- *   has no known length, so it loses nothing.
+ *   MDIST_DATASET_DROP_REMAINDER. A last step without an element for every replica is then left out. A batch without
+ *   that flag has no known length, so it loses nothing.
  *
  * Failures of a worker
  *

@@ -38,6 +38,7 @@ extern "C" {
  * @param weights       NULL, or of the same type and shape, or [k]
  * @param global_batch  the number of examples of all replicas. If 0, the call counts them and writes the number here.
  *                      Else it takes the number and asks no other replica. It is 0 on all replicas or on none.
+ *                      So, not to wait here, start a sum of the replicas' k (mdist_collective_start), and pass the sum.
  * @param loss          receives 0 if no replica has an example, so that a step without data changes nothing
  * @thread replica   @blocks as mdist_all_reduce where the examples are counted   @collective all replicas then
  * @calls-back never   @since 0.1

@@ -57,8 +57,8 @@
  *
  * Input: `dataset.h`, `input.h`
  *
- *     mdist_dataset_from_tensors(&numbers, 1, NULL, NULL, &rows, &error);
- *     mdist_dataset_batch(rows, 2, 0, &batches, &error);
+ *     mdist_dataset_from_tensors(&numbers, 1, NULL, NULL, &rows, NULL, &error);
+ *     mdist_dataset_batch(rows, 2, &batches, NULL, &error);
  *     mdist_distribute_dataset(strategy, batches, &dealt, NULL, &error); // each replica gets its part of a batch
  *     mdist_iterator_create(dealt, &iterator, &error);
  *     while (mdist_iterator_next(iterator, &element, 1, &error) == MDIST_OK) {

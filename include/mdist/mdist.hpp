@@ -12,7 +12,6 @@
 //   thread may read values. Iterators and started collectives are used by one thread at a time.
 #pragma once
 
-#include <mdist/call.hpp>
 #include <mdist/checkpoint.hpp>
 #include <mdist/config.hpp>
 #include <mdist/context.hpp>
@@ -25,6 +24,7 @@
 #include <mdist/names.hpp>
 #include <mdist/operator.hpp>
 #include <mdist/options.hpp>
+#include <mdist/prepared.hpp>
 #include <mdist/replica.hpp>
 #include <mdist/run.hpp>
 #include <mdist/strategy.hpp>

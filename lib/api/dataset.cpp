@@ -50,33 +50,40 @@ void describe_component(const Dataset &dataset, size_t index, mdist_tensor_t *ou
 } // namespace
 
 mdist_status_t mdist_dataset_from_tensors(const mdist_tensor_t *arrays, size_t component_count, void *user_data,
-                                          mdist_free_fn free_user_data, mdist_dataset_t **out, mdist_error_t **error) {
+                                          mdist_free_fn free_user_data, mdist_dataset_t **out,
+                                          const mdist_dataset_options_t *options, mdist_error_t **error) {
     Kept kept(user_data, free_user_data);
     return guard("mdist_dataset_from_tensors", error, [&] {
+        read_dataset_options(options);
         need(out, "out");
         *out = publish<mdist_dataset_t>(make_from_tensors(arrays, component_count, kept.share()));
     });
 }
 
 mdist_status_t mdist_dataset_shard(const mdist_dataset_t *source, uint64_t shards, uint64_t index,
-                                   mdist_dataset_t **out, mdist_error_t **error) {
+                                   mdist_dataset_t **out, const mdist_dataset_options_t *options,
+                                   mdist_error_t **error) {
     return make_dataset("mdist_dataset_shard", source, out, error, [&](Source from) {
+        read_dataset_options(options);
         check_number(shards, "shards", {MDIST_ONE_PER_WORKER, "MDIST_ONE_PER_WORKER"});
         return make_shard(std::move(from), shards, index);
     });
 }
 
 mdist_status_t mdist_dataset_shuffle(const mdist_dataset_t *source, uint64_t buffer_size, uint64_t seed,
-                                     int32_t reshuffle_each_iteration, mdist_dataset_t **out, mdist_error_t **error) {
+                                     mdist_dataset_t **out, const mdist_dataset_options_t *options,
+                                     mdist_error_t **error) {
     return make_dataset("mdist_dataset_shuffle", source, out, error, [&](Source from) {
+        const auto known = read_dataset_options(options, {MDIST_DATASET_SAME_ORDER, "MDIST_DATASET_SAME_ORDER"});
         check_number(buffer_size, "buffer_size");
-        return make_shuffle(std::move(from), buffer_size, seed, reshuffle_each_iteration != 0);
+        return make_shuffle(std::move(from), buffer_size, seed, known.flags == 0);
     });
 }
 
 mdist_status_t mdist_dataset_repeat(const mdist_dataset_t *source, uint64_t count, mdist_dataset_t **out,
-                                    mdist_error_t **error) {
+                                    const mdist_dataset_options_t *options, mdist_error_t **error) {
     return make_dataset("mdist_dataset_repeat", source, out, error, [&](Source from) {
+        read_dataset_options(options);
         check_number(count, "count");
         return make_repeat(std::move(from), count);
     });
@@ -84,29 +91,30 @@ mdist_status_t mdist_dataset_repeat(const mdist_dataset_t *source, uint64_t coun
 
 mdist_status_t mdist_dataset_map(const mdist_dataset_t *source, mdist_map_fn map, void *user_data,
                                  mdist_free_fn free_user_data, const mdist_tensor_t *outputs, size_t output_count,
-                                 mdist_dataset_t **out, const mdist_map_options_t *options, mdist_error_t **error) {
+                                 mdist_dataset_t **out, const mdist_dataset_options_t *options, mdist_error_t **error) {
     Kept kept(user_data, free_user_data);
     return make_dataset("mdist_dataset_map", source, out, error, [&](Source from) {
-        const mdist_map_options_t known = read_options(options, "mdist_map_options_t");
-        if ((known.flags & ~uint32_t{MDIST_MAP_UNORDERED}) != 0)
-            throw invalid(text("flags is ", known.flags, "; it must be 0 or MDIST_MAP_UNORDERED (1)"));
+        const auto known = read_dataset_options(options, {MDIST_DATASET_UNORDERED, "MDIST_DATASET_UNORDERED"}, true);
         if (known.parallel_calls != 0) watch_forks(); // its iterators have threads
         return make_map(std::move(from), map, user_data, kept.share(), outputs, output_count, known.parallel_calls,
-                        (known.flags & MDIST_MAP_UNORDERED) == 0);
+                        known.flags == 0);
     });
 }
 
-mdist_status_t mdist_dataset_batch(const mdist_dataset_t *source, uint64_t batch_size, int32_t drop_remainder,
-                                   mdist_dataset_t **out, mdist_error_t **error) {
+mdist_status_t mdist_dataset_batch(const mdist_dataset_t *source, uint64_t batch_size, mdist_dataset_t **out,
+                                   const mdist_dataset_options_t *options, mdist_error_t **error) {
     return make_dataset("mdist_dataset_batch", source, out, error, [&](Source from) {
+        const auto known =
+            read_dataset_options(options, {MDIST_DATASET_DROP_REMAINDER, "MDIST_DATASET_DROP_REMAINDER"});
         check_number(batch_size, "batch_size");
-        return make_batch(std::move(from), batch_size, drop_remainder != 0);
+        return make_batch(std::move(from), batch_size, known.flags != 0);
     });
 }
 
 mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, uint64_t elements, mdist_dataset_t **out,
-                                      mdist_error_t **error) {
+                                      const mdist_dataset_options_t *options, mdist_error_t **error) {
     return make_dataset("mdist_dataset_prefetch", source, out, error, [&](Source from) {
+        read_dataset_options(options);
         check_number(elements, "elements");
         watch_forks(); // its iterators have threads
         return make_prefetch(std::move(from), elements);
@@ -114,8 +122,10 @@ mdist_status_t mdist_dataset_prefetch(const mdist_dataset_t *source, uint64_t el
 }
 
 mdist_status_t mdist_dataset_with_paths(const mdist_dataset_t *source, const char *const *paths, size_t count,
-                                        mdist_dataset_t **out, mdist_error_t **error) {
+                                        mdist_dataset_t **out, const mdist_dataset_options_t *options,
+                                        mdist_error_t **error) {
     return make_dataset("mdist_dataset_with_paths", source, out, error, [&](Source from) {
+        read_dataset_options(options);
         need_array(paths, count, "paths");
         std::vector<std::string> names;
         for (size_t i = 0; i < count; ++i) {

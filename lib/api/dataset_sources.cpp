@@ -54,8 +54,9 @@ mdist_status_t read_files(const char *operation, const mdist_dataset_t *files, c
 } // namespace
 
 mdist_status_t mdist_dataset_range(int64_t start, int64_t stop, int64_t step, mdist_dataset_t **out,
-                                   mdist_error_t **error) {
+                                   const mdist_dataset_options_t *options, mdist_error_t **error) {
     return guard("mdist_dataset_range", error, [&] {
+        read_dataset_options(options);
         need(out, "out");
         *out = publish<mdist_dataset_t>(make_range(start, stop, step));
     });
@@ -63,28 +64,30 @@ mdist_status_t mdist_dataset_range(int64_t start, int64_t stop, int64_t step, md
 
 mdist_status_t mdist_dataset_from_generator(mdist_generate_fn generate, void *user_data, mdist_free_fn free_user_data,
                                             mdist_free_fn free_state, const mdist_tensor_t *outputs,
-                                            size_t output_count, uint32_t flags, mdist_dataset_t **out,
-                                            mdist_error_t **error) {
+                                            size_t output_count, mdist_dataset_t **out,
+                                            const mdist_dataset_options_t *options, mdist_error_t **error) {
     Kept kept(user_data, free_user_data);
     return guard("mdist_dataset_from_generator", error, [&] {
+        const auto known = read_dataset_options(options, {MDIST_DATASET_ANY_THREAD, "MDIST_DATASET_ANY_THREAD"});
         need(out, "out");
-        need_zero(flags & ~MDIST_GENERATOR_ANY_THREAD, "flags without MDIST_GENERATOR_ANY_THREAD");
-        const Generator generator{generate, user_data, free_state, flags == MDIST_GENERATOR_ANY_THREAD};
+        const Generator generator{generate, user_data, free_state, known.flags != 0};
         *out = publish<mdist_dataset_t>(make_from_generator(generator, kept.share(), outputs, output_count));
     });
 }
 
 mdist_status_t mdist_dataset_files(const char *const *paths, size_t count, mdist_dataset_t **out,
-                                   mdist_error_t **error) {
+                                   const mdist_dataset_options_t *options, mdist_error_t **error) {
     return guard("mdist_dataset_files", error, [&] {
+        read_dataset_options(options);
         need(out, "out");
         *out = publish<mdist_dataset_t>(make_files(copied_names(paths, count, "paths")));
     });
 }
 
 mdist_status_t mdist_dataset_match_files(const char *const *patterns, size_t count, mdist_dataset_t **out,
-                                         mdist_error_t **error) {
+                                         const mdist_dataset_options_t *options, mdist_error_t **error) {
     return guard("mdist_dataset_match_files", error, [&] {
+        read_dataset_options(options);
         need(out, "out");
         *out = publish<mdist_dataset_t>(make_files(match_files(copied_names(patterns, count, "patterns"))));
     });

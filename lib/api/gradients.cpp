@@ -55,6 +55,15 @@ GradientSpec spec_of(const VariableStore &variables, const mdist_tensor_t &like,
     return spec;
 }
 
+/// Returns whether the round has ended.
+bool end_round(Gradients &gradients, Replica &replica, double *norm, int32_t *finite, Gradients::Over over) {
+    Gradients::Outcome outcome;
+    if (!gradients.end(replica, outcome, over)) return false;
+    if (norm != nullptr) *norm = outcome.norm;
+    if (finite != nullptr) *finite = outcome.finite ? 1 : 0;
+    return true;
+}
+
 void need_replica(const Gradients &gradients, uint32_t local) {
     const uint32_t replicas = gradients.job().replicas.local_count();
     if (local >= replicas) throw invalid(text("local_replica is ", local, "; this strategy has ", replicas));
@@ -174,7 +183,7 @@ mdist_status_t mdist_gradients_accumulate(mdist_replica_t *replica, mdist_gradie
                                           mdist_error_t **error) {
     return replica_guard("mdist_gradients_accumulate", replica, Others::kWait, error, [&](Replica &self) {
         const auto pinned = pin(gradients);
-        self.require_concurrent("mdist_gradients_accumulate");
+        self.require_concurrent("mdist_gradients_accumulate", pinned.get());
         pinned->accumulate(self);
     });
 }
@@ -183,7 +192,7 @@ mdist_status_t mdist_gradients_ready(mdist_replica_t *replica, mdist_gradients_t
                                      mdist_error_t **error) {
     return replica_guard("mdist_gradients_ready", replica, Others::kWait, error, [&](Replica &self) {
         const auto pinned = pin(gradients);
-        self.require_concurrent("mdist_gradients_ready");
+        self.require_concurrent("mdist_gradients_ready", pinned.get());
         pinned->ready(self, index);
     });
 }
@@ -192,7 +201,7 @@ mdist_status_t mdist_gradients_ready_at(mdist_replica_t *replica, mdist_gradient
                                         void *data, mdist_error_t **error) {
     return replica_guard("mdist_gradients_ready_at", replica, Others::kWait, error, [&](Replica &self) {
         const auto pinned = pin(gradients);
-        self.require_concurrent("mdist_gradients_ready_at");
+        self.require_concurrent("mdist_gradients_ready_at", pinned.get());
         pinned->ready_at(self, index, data);
     });
 }
@@ -201,10 +210,24 @@ mdist_status_t mdist_gradients_wait(mdist_replica_t *replica, mdist_gradients_t 
                                     int32_t *finite, mdist_error_t **error) {
     return replica_guard("mdist_gradients_wait", replica, Others::kWait, error, [&](Replica &self) {
         const auto pinned = pin(gradients);
-        self.require_concurrent("mdist_gradients_wait");
-        const Gradients::Outcome outcome = pinned->wait(self);
-        if (norm != nullptr) *norm = outcome.norm;
-        if (finite != nullptr) *finite = outcome.finite ? 1 : 0;
+        self.require_concurrent("mdist_gradients_wait", pinned.get());
+        end_round(*pinned, self, norm, finite, [&](Operation &operation) {
+            self.job().comm.operations().wait(operation, kNoDeadline);
+            return true;
+        });
+    });
+}
+
+mdist_status_t mdist_gradients_test(mdist_replica_t *replica, mdist_gradients_t *gradients, int32_t *done, double *norm,
+                                    int32_t *finite, mdist_error_t **error) {
+    return replica_guard("mdist_gradients_test", replica, Others::kWait, error, [&](Replica &self) {
+        const auto pinned = pin(gradients);
+        self.require_concurrent("mdist_gradients_test", pinned.get());
+        need(done, "done");
+        const bool ended = end_round(*pinned, self, norm, finite, [&](Operation &operation) {
+            return self.job().comm.operations().test(operation);
+        });
+        *done = ended ? 1 : 0;
     });
 }
 

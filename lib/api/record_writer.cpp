@@ -13,13 +13,14 @@
 
 using namespace mdist;
 
-mdist_status_t mdist_record_writer_create(const char *path, int32_t compression, mdist_record_writer_t **out,
-                                          mdist_error_t **error) {
+mdist_status_t mdist_record_writer_create(const char *path, mdist_record_writer_t **out,
+                                          const mdist_record_writer_options_t *options, mdist_error_t **error) {
     return guard("mdist_record_writer_create", error, [&] {
         need(path, "path");
         need(out, "out");
+        const int32_t compression = read_options(options, "mdist_record_writer_options_t").compression;
         if (compression < MDIST_COMPRESSION_NONE || compression > MDIST_COMPRESSION_ZLIB)
-            throw invalid(text("compression is ", compression, "; it must be an mdist_compression_t, 0 to 2"));
+            throw invalid(text("options.compression is ", compression, "; it must be an mdist_compression_t, 0 to 2"));
         *out = publish<mdist_record_writer_t>(std::make_shared<RecordWriter>(path, compression));
     });
 }

@@ -45,7 +45,7 @@ void check_any_thread(const Dataset &source, const char *operation) {
     throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                   text(operation,
                        " would call a generator that it reads from on a thread of the library. If the generator allows "
-                       "that, make it with MDIST_GENERATOR_ANY_THREAD"))
+                       "that, make it with MDIST_DATASET_ANY_THREAD"))
         .reason("callers_thread");
 }
 

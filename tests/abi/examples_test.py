@@ -86,8 +86,8 @@ static void prepare(void) {
     mdist_strategy_create(NULL, &strategy, &error);
     mdist_config_create(&config, &error);
     mdist_variable_create(strategy, "weights", &numbers, &weights, NULL, &error);
-    mdist_dataset_from_tensors(&numbers, 1, NULL, NULL, &rows, &error);
-    mdist_dataset_batch(rows, 4, 0, &batches, &error);
+    mdist_dataset_from_tensors(&numbers, 1, NULL, NULL, &rows, NULL, &error);
+    mdist_dataset_batch(rows, 4, &batches, NULL, &error);
     mdist_iterator_create(batches, &iterator, &error);
     mdist_gradients_create(strategy, layers, 3, &gradients, NULL, &error);
 }

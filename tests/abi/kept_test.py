@@ -102,8 +102,8 @@ CHANGES = {
     "a new function": ("work.h", "MDIST_API void mdist_work_destroy", "MDIST_API uint32_t mdist_work_new(void);\n"
                        "MDIST_API void mdist_work_destroy", ()),
     "a new enumerator": ("cluster.h", "    MDIST_TASK_PS        = 4,", "    MDIST_TASK_PS = 4, MDIST_TASK_NEW = 5,", ()),
-    "a new field at the end of options": ("dataset.h", "} mdist_map_options_t;",
-                                          "uint32_t more; uint64_t others; } mdist_map_options_t;", ()),
+    "a new field at the end of options": ("dataset.h", "} mdist_dataset_options_t;",
+                                          "uint32_t more; uint64_t others; } mdist_dataset_options_t;", ()),
     "a new field inside of options": ("dataset.h", "uint32_t parallel_calls;",
                                       "uint32_t more; uint32_t parallel_calls;", BOTH),
     "another type of an option": ("dataset.h", "uint32_t parallel_calls;", "uint64_t parallel_calls;", ("model",)),

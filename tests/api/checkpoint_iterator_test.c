@@ -16,9 +16,9 @@ enum { ROWS = 20, BATCH = 4 };
 static mdist_dataset_t *make_dataset(mdist_strategy_t *strategy, uint64_t seed) {
     mdist_error_t *error = NULL;
     mdist_dataset_t *rows = NULL, *mixed = NULL, *batches = NULL, *out = NULL;
-    OK(mdist_dataset_range(0, ROWS, 1, &rows, &error));
-    OK(mdist_dataset_shuffle(rows, ROWS, seed, 1, &mixed, &error));
-    OK(mdist_dataset_batch(mixed, BATCH, 0, &batches, &error));
+    OK(mdist_dataset_range(0, ROWS, 1, &rows, NULL, &error));
+    OK(mdist_dataset_shuffle(rows, ROWS, seed, &mixed, NULL, &error));
+    OK(mdist_dataset_batch(mixed, BATCH, &batches, NULL, &error));
     OK(mdist_distribute_dataset(strategy, batches, &out, NULL, &error));
     mdist_dataset_destroy(rows);
     mdist_dataset_destroy(mixed);

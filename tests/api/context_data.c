@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of the functions of dataset.h. context.h explains the table.
 #include "context.h"
+#include "dataset_options.h"
 
 static int32_t idle_map(const mdist_tensor_t *inputs, size_t input_count, const mdist_tensor_t *outputs,
                         size_t output_count, void *user_data) {
@@ -25,22 +26,22 @@ CALL(iterator_close) {
 CALL(dataset_from_tensors) {
     mdist_dataset_t *out = NULL;
     const mdist_tensor_t tensor = tensor_in(w);
-    const mdist_status_t status = mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &out, error);
+    const mdist_status_t status = mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_shard) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_shard(w->dataset, 2, 1, &out, error);
+    const mdist_status_t status = mdist_dataset_shard(w->dataset, 2, 1, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_shuffle) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_shuffle(w->dataset, 2, 1, 0, &out, error);
+    const mdist_status_t status = mdist_dataset_shuffle(w->dataset, 2, 1, &out, &same_order, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_repeat) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_repeat(w->dataset, 2, &out, error);
+    const mdist_status_t status = mdist_dataset_repeat(w->dataset, 2, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_map) {
@@ -51,12 +52,12 @@ CALL(dataset_map) {
 }
 CALL(dataset_batch) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_batch(w->dataset, 2, 0, &out, error);
+    const mdist_status_t status = mdist_dataset_batch(w->dataset, 2, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_prefetch) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_prefetch(w->dataset, 2, &out, error);
+    const mdist_status_t status = mdist_dataset_prefetch(w->dataset, 2, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(distribute_dataset) {
@@ -67,7 +68,7 @@ CALL(distribute_dataset) {
 static int32_t make_batched(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
     (void)context;
     World *const w = user_data;
-    return mdist_dataset_batch(w->dataset, 2, 0, out, NULL) == MDIST_OK ? 0 : 1;
+    return mdist_dataset_batch(w->dataset, 2, out, NULL, NULL) == MDIST_OK ? 0 : 1;
 }
 CALL(distribute_from_function) {
     mdist_dataset_t *out = NULL;
@@ -125,7 +126,7 @@ CALL(dataset_component) {
 CALL(dataset_with_paths) {
     const char *const path = "x";
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_with_paths(w->dataset, &path, 1, &out, error);
+    const mdist_status_t status = mdist_dataset_with_paths(w->dataset, &path, 1, &out, NULL, error);
     return drop_dataset(status, out);
 }
 
@@ -135,49 +136,49 @@ static int32_t idle_filter(const mdist_tensor_t *inputs, size_t input_count, int
 }
 CALL(dataset_filter) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_filter(w->dataset, idle_filter, NULL, NULL, &out, error);
+    const mdist_status_t status = mdist_dataset_filter(w->dataset, idle_filter, NULL, NULL, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_take) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_take(w->dataset, 2, &out, error);
+    const mdist_status_t status = mdist_dataset_take(w->dataset, 2, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_skip) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_skip(w->dataset, 2, &out, error);
+    const mdist_status_t status = mdist_dataset_skip(w->dataset, 2, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_concatenate) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_concatenate(w->dataset, w->dataset, &out, error);
+    const mdist_status_t status = mdist_dataset_concatenate(w->dataset, w->dataset, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_zip) {
     mdist_dataset_t *out = NULL;
     const mdist_dataset_t *sources[] = {w->dataset, w->dataset};
-    const mdist_status_t status = mdist_dataset_zip(sources, 2, &out, error);
+    const mdist_status_t status = mdist_dataset_zip(sources, 2, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_cache) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_cache(w->dataset, &out, error);
+    const mdist_status_t status = mdist_dataset_cache(w->dataset, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_padded_batch) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_padded_batch(w->dataset, 2, 0, NULL, 0, &out, error);
+    const mdist_status_t status = mdist_dataset_padded_batch(w->dataset, 2, NULL, 0, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_unbatch) {
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_unbatch(w->batched, &out, error);
+    const mdist_status_t status = mdist_dataset_unbatch(w->batched, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_rebatch) {
     mdist_dataset_t *out = NULL;
     const uint64_t size = 2;
-    const mdist_status_t status = mdist_dataset_rebatch(w->batched, &size, 1, 0, &out, error);
+    const mdist_status_t status = mdist_dataset_rebatch(w->batched, &size, 1, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(iterator_skipped) {

@@ -9,7 +9,7 @@ static mdist_status_t drop_dataset(mdist_status_t status, mdist_dataset_t *datas
 CALL(dataset_range) {
     (void)w;
     mdist_dataset_t *out = NULL;
-    const mdist_status_t status = mdist_dataset_range(0, 5, 1, &out, error);
+    const mdist_status_t status = mdist_dataset_range(0, 5, 1, &out, NULL, error);
     return drop_dataset(status, out);
 }
 static int32_t idle_generator(uint64_t index, const mdist_tensor_t *outputs, size_t count, void **state, void *data) {
@@ -21,21 +21,21 @@ CALL(dataset_from_generator) {
     mdist_dataset_t *out = NULL;
     const mdist_tensor_t tensor = tensor_of(NULL, MDIST_FLOAT32, 0);
     const mdist_status_t status =
-        mdist_dataset_from_generator(idle_generator, NULL, NULL, NULL, &tensor, 1, 0, &out, error);
+        mdist_dataset_from_generator(idle_generator, NULL, NULL, NULL, &tensor, 1, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_files) {
     (void)w;
     mdist_dataset_t *out = NULL;
     const char *path = checkpoint_folder;
-    const mdist_status_t status = mdist_dataset_files(&path, 1, &out, error);
+    const mdist_status_t status = mdist_dataset_files(&path, 1, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_match_files) {
     (void)w;
     mdist_dataset_t *out = NULL;
     const char *pattern = checkpoint_folder;
-    const mdist_status_t status = mdist_dataset_match_files(&pattern, 1, &out, error);
+    const mdist_status_t status = mdist_dataset_match_files(&pattern, 1, &out, NULL, error);
     return drop_dataset(status, out);
 }
 CALL(dataset_text_lines) {
@@ -59,7 +59,7 @@ CALL(record_writer_create) {
     char path[128];
     mdist_record_writer_t *writer = NULL;
     snprintf(path, sizeof path, "%s/records-%p", checkpoint_folder, (void *)path); // a different path for each thread
-    const mdist_status_t status = mdist_record_writer_create(path, MDIST_COMPRESSION_NONE, &writer, error);
+    const mdist_status_t status = mdist_record_writer_create(path, &writer, NULL, error);
     mdist_record_writer_destroy(writer);
     return status;
 }

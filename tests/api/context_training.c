@@ -50,6 +50,13 @@ CALL(gradients_tensor) {
 CALL(gradients_wait) {
     return mdist_gradients_wait(w->replica, w->gradients, NULL, NULL, error);
 }
+CALL(gradients_test) {
+    int32_t done = 0;
+    mdist_status_t status = MDIST_OK;
+    while (status == MDIST_OK && !done)
+        status = mdist_gradients_test(w->replica, w->gradients, &done, NULL, NULL, error);
+    return status;
+}
 /// A call that begins a round of gradients also ends the round, if the call succeeds.
 CALL(gradients_ready) {
     const mdist_status_t status = mdist_gradients_ready(w->replica, w->gradients, 0, error);
@@ -112,11 +119,24 @@ CALL(blob_create) {
 }
 
 static const Entry entries[] = {
-    ENTRY(run_steps, OUTSIDE),         ENTRY(loop_set_output, OUTSIDE),        ENTRY(replica_set_output, IN_STEP),
-    ENTRY(loop_outputs, ANYWHERE),     ENTRY(loop_set_object, ANYWHERE),       ENTRY(loop_object, ANYWHERE),
-    ENTRY(gradients_create, ANYWHERE), ENTRY(gradients_tensor, ANYWHERE),      ENTRY(gradients_accumulate, IN_STEP),
-    ENTRY(gradients_ready, IN_STEP),   ENTRY(gradients_wait, IN_STEP),         ENTRY(gradients_ready_at, IN_STEP),
-    ENTRY(gradients_lend, ANYWHERE),   ENTRY(gradients_create_lent, ANYWHERE), ENTRY(commit, OUTSIDE),
-    ENTRY(regroup, OUTSIDE),           ENTRY(membership_changed, OUTSIDE),     ENTRY(blob_create, ANYWHERE),
+    ENTRY(run_steps, OUTSIDE),
+    ENTRY(loop_set_output, OUTSIDE),
+    ENTRY(replica_set_output, IN_STEP),
+    ENTRY(loop_outputs, ANYWHERE),
+    ENTRY(loop_set_object, ANYWHERE),
+    ENTRY(loop_object, ANYWHERE),
+    ENTRY(gradients_create, ANYWHERE),
+    ENTRY(gradients_tensor, ANYWHERE),
+    ENTRY(gradients_accumulate, IN_STEP),
+    ENTRY(gradients_ready, IN_STEP),
+    ENTRY(gradients_wait, IN_STEP),
+    ENTRY(gradients_test, IN_STEP),
+    ENTRY(gradients_ready_at, IN_STEP),
+    ENTRY(gradients_lend, ANYWHERE),
+    ENTRY(gradients_create_lent, ANYWHERE),
+    ENTRY(commit, OUTSIDE),
+    ENTRY(regroup, OUTSIDE),
+    ENTRY(membership_changed, OUTSIDE),
+    ENTRY(blob_create, ANYWHERE),
 };
 const Table training_table = {entries, sizeof entries / sizeof *entries};

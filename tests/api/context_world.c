@@ -41,7 +41,7 @@ static mdist_record_writer_t *new_writer(int closed) {
     mdist_error_t *error = NULL;
     mdist_record_writer_t *out = NULL;
     snprintf(path, sizeof path, "%s/records%d", checkpoint_folder, closed);
-    OK(mdist_record_writer_create(path, MDIST_COMPRESSION_NONE, &out, &error));
+    OK(mdist_record_writer_create(path, &out, NULL, &error));
     if (closed) OK(mdist_record_writer_close(out, &error));
     unlink(path);
     return out;
@@ -60,10 +60,10 @@ World make_world(void) {
     OK(mdist_variable_create(world.strategy, "v", &two, &world.variable, NULL, &error));
     static float rows[64]; // the dataset refers to this array
     const mdist_tensor_t array = tensor_of(rows, MDIST_FLOAT32, 64);
-    OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &world.dataset, &error));
-    OK(mdist_dataset_batch(world.dataset, 2, 0, &world.batched, &error));
+    OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &world.dataset, NULL, &error));
+    OK(mdist_dataset_batch(world.dataset, 2, &world.batched, NULL, &error));
     const char *name = checkpoint_folder;
-    OK(mdist_dataset_files(&name, 1, &world.names, &error));
+    OK(mdist_dataset_files(&name, 1, &world.names, NULL, &error));
     OK(mdist_iterator_create(world.dataset, &world.iterator, &error));
     OK(mdist_iterator_create(world.batched, &world.batches, &error));
     mdist_dataset_t *distributed = NULL;

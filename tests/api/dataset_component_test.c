@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes, types and names of components before the first element, and elements as one value.
+#include "dataset_options.h"
 #include "structure_support.h"
 
 static float rows[24][2];
@@ -10,14 +11,14 @@ static mdist_dataset_t *source(void) {
     mdist_error_t *error = NULL;
     mdist_dataset_t *dataset = NULL;
     const mdist_tensor_t arrays[] = {shaped(rows, MDIST_FLOAT32, 24, 2, NO), tensor_of(labels, MDIST_INT64, 24)};
-    OK(mdist_dataset_from_tensors(arrays, 2, NULL, NULL, &dataset, &error));
+    OK(mdist_dataset_from_tensors(arrays, 2, NULL, NULL, &dataset, NULL, &error));
     return dataset;
 }
 
 static mdist_dataset_t *batched(mdist_dataset_t *from, uint64_t size, int drop_remainder) {
     mdist_error_t *error = NULL;
     mdist_dataset_t *dataset = NULL;
-    OK(mdist_dataset_batch(from, size, drop_remainder, &dataset, &error));
+    OK(mdist_dataset_batch(from, size, &dataset, drop_remainder ? &whole_batches : NULL, &error));
     mdist_dataset_destroy(from);
     return dataset;
 }
@@ -26,7 +27,7 @@ static mdist_dataset_t *named(mdist_dataset_t *from, const char *first, const ch
     mdist_error_t *error = NULL;
     mdist_dataset_t *dataset = NULL;
     const char *const paths[] = {first, second};
-    OK(mdist_dataset_with_paths(from, paths, 2, &dataset, &error));
+    OK(mdist_dataset_with_paths(from, paths, 2, &dataset, NULL, &error));
     mdist_dataset_destroy(from);
     return dataset;
 }
@@ -103,8 +104,8 @@ static void components_keep_their_names_but_not_through_a_map(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
     mdist_dataset_t *dataset = named(source(), "b", "a.c"), *shuffled = NULL, *repeated = NULL, *mapped = NULL;
-    OK(mdist_dataset_shuffle(dataset, 4, 1, 0, &shuffled, &error));
-    OK(mdist_dataset_repeat(shuffled, 2, &repeated, &error));
+    OK(mdist_dataset_shuffle(dataset, 4, 1, &shuffled, &same_order, &error));
+    OK(mdist_dataset_repeat(shuffled, 2, &repeated, NULL, &error));
     mdist_dataset_t *batches = batched(repeated, 4, 0);
     mdist_tensor_t components[2];
     const char *path = NULL;
@@ -121,7 +122,7 @@ static void components_keep_their_names_but_not_through_a_map(void **state) {
 static void expect_bad_names(const char *const *paths, size_t count, const char *words) {
     mdist_error_t *error = NULL;
     mdist_dataset_t *dataset = source(), *out = NULL;
-    assert_int_equal(mdist_dataset_with_paths(dataset, paths, count, &out, &error), MDIST_ERR_INVALID_ARGUMENT);
+    assert_int_equal(mdist_dataset_with_paths(dataset, paths, count, &out, NULL, &error), MDIST_ERR_INVALID_ARGUMENT);
     WORDS(error, words);
     assert_null(out);
     mdist_error_free(error);
@@ -178,7 +179,7 @@ static void the_only_component_is_the_element(void **state) {
     mdist_iterator_t *iterator = NULL;
     mdist_value_t *element = NULL;
     const mdist_tensor_t array = tensor_of(labels, MDIST_INT64, 24);
-    OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &dataset, &error));
+    OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &dataset, NULL, &error));
     OK(mdist_iterator_create(dataset, &iterator, &error));
     OK(mdist_iterator_next_value(iterator, &element, &error));
     expect_plain(element, tensor_of(&labels[0], MDIST_INT64, 0));

@@ -34,7 +34,8 @@ static mdist_dataset_t *source(int *freed) {
     mdist_dataset_t *dataset = NULL;
     assert_int_equal(mdist_tensor_describe(numbers, MDIST_INT64, &rows, 1, &arrays[0], NULL), MDIST_OK);
     assert_int_equal(mdist_tensor_describe(labels, MDIST_UINT8, &rows, 1, &arrays[1], NULL), MDIST_OK);
-    assert_int_equal(mdist_dataset_from_tensors(arrays, 2, freed, freed ? count_free : NULL, &dataset, NULL), MDIST_OK);
+    assert_int_equal(mdist_dataset_from_tensors(arrays, 2, freed, freed ? count_free : NULL, &dataset, NULL, NULL),
+                     MDIST_OK);
     assert_int_equal(mdist_dataset_component_count(dataset), 2);
     return dataset;
 }
@@ -42,7 +43,7 @@ static mdist_dataset_t *source(int *freed) {
 static mdist_dataset_t *batches_of_4(void) {
     mdist_dataset_t *rows = source(NULL);
     mdist_dataset_t *out = NULL;
-    assert_int_equal(mdist_dataset_batch(rows, 4, 0, &out, NULL), MDIST_OK);
+    assert_int_equal(mdist_dataset_batch(rows, 4, &out, NULL, NULL), MDIST_OK);
     mdist_dataset_destroy(rows);
     return out;
 }
@@ -89,11 +90,12 @@ static void registrations_that_fail_are_freed_too(void **state) {
     mdist_dataset_t *out = NULL;
     mdist_tensor_t scalar;
     assert_int_equal(mdist_tensor_describe(numbers, MDIST_INT64, NULL, 0, &scalar, NULL), MDIST_OK);
-    assert_int_equal(mdist_dataset_from_tensors(&scalar, 1, &freed, count_free, &out, NULL),
+    assert_int_equal(mdist_dataset_from_tensors(&scalar, 1, &freed, count_free, &out, NULL, NULL),
                      MDIST_ERR_INVALID_ARGUMENT);
     assert_int_equal(freed, 1);
-    assert_int_equal(mdist_dataset_from_tensors(NULL, 1, &freed, count_free, &out, NULL), MDIST_ERR_INVALID_ARGUMENT);
-    assert_int_equal(mdist_dataset_from_tensors(&scalar, 1, &freed, count_free, NULL, NULL),
+    assert_int_equal(mdist_dataset_from_tensors(NULL, 1, &freed, count_free, &out, NULL, NULL),
+                     MDIST_ERR_INVALID_ARGUMENT);
+    assert_int_equal(mdist_dataset_from_tensors(&scalar, 1, &freed, count_free, NULL, NULL, NULL),
                      MDIST_ERR_INVALID_ARGUMENT);
     assert_int_equal(mdist_dataset_map(NULL, refuse, &freed, count_free, &scalar, 1, &out, NULL, NULL),
                      MDIST_ERR_BAD_HANDLE);
@@ -162,7 +164,7 @@ static void three_replicas_see_their_slices_in_a_run(void **state) {
     mdist_value_t *values[2];
     seen_t seen = {0};
     assert_int_equal(mdist_distribute_dataset(strategy, batches, &distributed, NULL, NULL), MDIST_OK);
-    assert_int_equal(mdist_dataset_repeat(distributed, 2, &further, NULL), MDIST_ERR_FAILED_PRECONDITION);
+    assert_int_equal(mdist_dataset_repeat(distributed, 2, &further, NULL, NULL), MDIST_ERR_FAILED_PRECONDITION);
     assert_int_equal(mdist_iterator_create(distributed, &seen.iterator, NULL), MDIST_OK);
     for (int step = 0; step < 3; ++step) {
         assert_int_equal(mdist_iterator_next(seen.iterator, values, 2, NULL), MDIST_OK);

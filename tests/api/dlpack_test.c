@@ -314,8 +314,8 @@ static void rows_of_a_dataset_come_from_and_go_to_others(void **state) {
         mdist_iterator_t *iterator = NULL;
         Ours ours[4];
         OK(mdist_value_tensor(value, 0, &array, &error));
-        OK(mdist_dataset_from_tensors(&array, 1, value, destroy_value, &rows, &error));
-        OK(mdist_dataset_prefetch(rows, 2, &ahead, &error));
+        OK(mdist_dataset_from_tensors(&array, 1, value, destroy_value, &rows, NULL, &error));
+        OK(mdist_dataset_prefetch(rows, 2, &ahead, NULL, &error));
         OK(mdist_iterator_create(ahead, &iterator, &error));
         for (int i = 0; i < 4; ++i) {
             OK(mdist_iterator_next(iterator, &element, 1, &error));

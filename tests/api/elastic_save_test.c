@@ -227,9 +227,9 @@ static void a_commit_under_way_ends_if_save_destroys_the_strategy(void **state) 
 static void begin_reading(void) {
     mdist_error_t *error = NULL;
     mdist_dataset_t *range, *kept, *batches, *dealt;
-    OK(mdist_dataset_range(0, 100, 1, &range, &error));
-    OK(mdist_dataset_filter(range, hold_back, NULL, NULL, &kept, &error));
-    OK(mdist_dataset_batch(kept, REPLICAS, 0, &batches, &error));
+    OK(mdist_dataset_range(0, 100, 1, &range, NULL, &error));
+    OK(mdist_dataset_filter(range, hold_back, NULL, NULL, &kept, NULL, &error));
+    OK(mdist_dataset_batch(kept, REPLICAS, &batches, NULL, &error));
     OK(mdist_distribute_dataset(strategy, batches, &dealt, NULL, &error));
     OK(mdist_iterator_create(dealt, &iterator, &error));
     mdist_dataset_destroy(dealt);

@@ -87,7 +87,7 @@ static int32_t wrong_step(mdist_replica_t *replica, void *user_data) {
         }
         TRY(mdist_gradients_ready(replica, gradients, g, error_out));
     }
-    TRY(mdist_gradients_wait(replica, gradients, NULL, NULL, error_out));
+    TRY(end_round(replica, gradients, local == 0, NULL, NULL, error_out));
     for (size_t g = 0; g < GRADIENTS; ++g) self->sums[local][g] = ((float *)tensors[g].data)[ELEMENTS - 1];
     return 0;
 }

@@ -167,7 +167,7 @@ static int32_t lone_step(mdist_replica_t *replica, void *user_data) {
         if (local == 0) fill(&self->numbers, &tensor, 0, 0, g);
         DO(mdist_gradients_ready(replica, self->gradients, g, error_out));
     }
-    DO(mdist_gradients_wait(replica, self->gradients, &self->norms[local], NULL, error_out));
+    DO(end_round(replica, self->gradients, local == 1, &self->norms[local], NULL, error_out));
     return 0;
 }
 

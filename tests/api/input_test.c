@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datasets distributed to the replicas of one worker: which rows each replica gets, what is known beforehand, and
 // options.
+#include "dataset_options.h"
 #include "dealt.h"
 
 static mdist_dataset_t *dealt_out(mdist_strategy_t *strategy, mdist_dataset_t *source,
@@ -65,8 +66,8 @@ static void rows_that_fill_their_batches_are_not_lost(void **state) {
     const char *const five = "[0,1] [2,3] [4,5] | [6,7] [8,9] []";
     mdist_error_t *error = NULL;
     mdist_dataset_t *source = numbers_in_batches(10, 2, 0), *kept = NULL, *ahead = NULL;
-    OK(mdist_dataset_filter(source, keep_all, NULL, NULL, &kept, &error));
-    OK(mdist_dataset_prefetch(source, 2, &ahead, &error));
+    OK(mdist_dataset_filter(source, keep_all, NULL, NULL, &kept, NULL, &error));
+    OK(mdist_dataset_prefetch(source, 2, &ahead, NULL, &error));
     expect_dealt(3, source, &turns, five, "2 2 2 | 2 2 0");
     expect_dealt(3, kept, &turns, five, "2 2 2 | 2 2 0");
     expect_dealt(3, ahead, &turns, five, "2 2 2 | 2 2 0");
@@ -77,7 +78,8 @@ static void rows_that_fill_their_batches_are_not_lost(void **state) {
                  "1 1 0 0 | 1 1 0 0 | 1 1 0 0 | 1 1 0 0 | 1 1 0 0");
     expect_dealt(1, numbers_in_batches(4, 2, 0), &turns, "[0,1] | [2,3]", "2 | 2");
     mdist_dataset_t *pairs = numbers_in_batches(12, 2, 0), *batches_of_pairs = NULL;
-    OK(mdist_dataset_batch(pairs, 3, 1, &batches_of_pairs, &error)); // the library cannot know that all pairs are full
+    OK(mdist_dataset_batch(pairs, 3, &batches_of_pairs, &whole_batches,
+                           &error)); // the library cannot know that all pairs are full
     mdist_dataset_destroy(pairs);
     mdist_strategy_t *strategy = make_strategy(3, "threads");
     mdist_dataset_t *distributed = dealt_out(strategy, batches_of_pairs, &turns);
@@ -249,7 +251,7 @@ static void what_cannot_be_dealt_out_is_refused(void **state) {
     mdist_dataset_t *distributed = NULL;
     OK(mdist_distribute_dataset(strategy, batches, &distributed, NULL, &error));
     FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_distribute_dataset(strategy, distributed, &out, NULL, &error));
-    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_dataset_batch(distributed, 2, 0, &out, &error));
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_dataset_batch(distributed, 2, &out, NULL, &error));
     assert_null(out);
     mdist_dataset_destroy(distributed);
     mdist_dataset_destroy(batches);

@@ -80,7 +80,7 @@ static void loops_nest_and_work_in_merges(void **state) {
         const mdist_tensor_t array = tensor_of(rows, MDIST_FLOAT32, 5);
         mdist_dataset_t *dataset = NULL;
         Nested nested = {NULL, NULL, 0};
-        OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &dataset, &error));
+        OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &dataset, NULL, &error));
         OK(mdist_iterator_create(dataset, &nested.outer, &error));
         OK(mdist_iterator_create(dataset, &nested.inner, &error));
         OK(mdist_run(strategy, merge_a_loop, &nested, NULL, &error));

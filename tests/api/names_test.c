@@ -41,7 +41,7 @@ static void what_is_not_utf_8_is_refused_where_it_is_given(void **state) {
     mdist_variable_t *variable = NULL;
     mdist_dataset_t *numbers = NULL, *named = NULL;
     mdist_reduce_op_t op = 0;
-    OK(mdist_dataset_range(0, 3, 1, &numbers, &error));
+    OK(mdist_dataset_range(0, 3, 1, &numbers, NULL, &error));
     REFUSES(mdist_variable_create(strategy, kBad, &tensor, &variable, NULL, &error));
     REFUSES(mdist_variable_named(strategy, kBad, &variable, &error));
     REFUSES(mdist_step_register(strategy, kBad, idle_step, NULL, &error));
@@ -49,7 +49,7 @@ static void what_is_not_utf_8_is_refused_where_it_is_given(void **state) {
     REFUSES(mdist_operator_register(kBad, 4, idle_operator, NULL, &op, &error));
     REFUSES(mdist_value_structure(paths, &value, 1, &structure, &error));
     REFUSES(mdist_value_at(value, kBad, &structure, &error));
-    REFUSES(mdist_dataset_with_paths(numbers, paths, 1, &named, &error));
+    REFUSES(mdist_dataset_with_paths(numbers, paths, 1, &named, NULL, &error));
     mdist_dataset_destroy(numbers);
     mdist_value_destroy(value);
     mdist_strategy_destroy(strategy);

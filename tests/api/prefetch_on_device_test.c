@@ -61,9 +61,9 @@ static mdist_dataset_t *rows_counted_by(Made *made) {
     mdist_error_t *error = NULL;
     const mdist_tensor_t tensor = tensor_of(numbers, MDIST_INT64, ROWS), scalar = tensor_of(NULL, MDIST_INT64, 0);
     mdist_dataset_t *rows = NULL, *mapped = NULL, *batches = NULL;
-    OK(mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &rows, &error));
+    OK(mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &rows, NULL, &error));
     OK(mdist_dataset_map(rows, count_row, made, NULL, &scalar, 1, &mapped, NULL, &error));
-    OK(mdist_dataset_batch(mapped, BATCH, 0, &batches, &error));
+    OK(mdist_dataset_batch(mapped, BATCH, &batches, NULL, &error));
     mdist_dataset_destroy(rows);
     mdist_dataset_destroy(mapped);
     return batches;

@@ -100,7 +100,9 @@ static void records_beyond_the_limit_on_files_are_an_error(void **state) {
         mdist_error_t *error = NULL;
         mdist_record_writer_t *writer = NULL;
         snprintf(path, sizeof path, "%s/records", (const char *)*state);
-        OK(mdist_record_writer_create(path, compression, &writer, &error));
+        OK(mdist_record_writer_create(
+            path, &writer, &(mdist_record_writer_options_t){sizeof(mdist_record_writer_options_t), compression},
+            &error));
         limit_files(LIMIT);
         mdist_status_t status = MDIST_OK;
         for (int i = 0; i < 3 && status == MDIST_OK; ++i)

@@ -2,6 +2,7 @@
 // Causes that a function gives before it fails (mdist_fail_because), and functions that fail whatever they return
 // (mdist_fail_with). The failed call's message contains the causes, for every kind of function. In nested functions,
 // each call gets only the cause of its own function.
+#include "dataset_options.h"
 #include "variable_support.h"
 
 enum { CODE = 7 };
@@ -31,7 +32,7 @@ static World make_world(uint32_t replicas) {
     World world = {.strategy = make_strategy(replicas, NULL)};
     world.variable = scalar_variable(world.strategy, "v", 0, MDIST_SYNC_AUTO, MDIST_AGGREGATION_NONE);
     world.value = make_value(numbers, MDIST_FLOAT32, 2);
-    OK(mdist_dataset_range(0, 8, 1, &world.numbers, &error));
+    OK(mdist_dataset_range(0, 8, 1, &world.numbers, NULL, &error));
     return world;
 }
 
@@ -154,20 +155,20 @@ static mdist_status_t fail_parallel_map(const World *w, void *why, mdist_error_t
     const mdist_tensor_t scalar = tensor_of(NULL, MDIST_INT64, 0);
     mdist_dataset_t *out = NULL;
     return take(mdist_dataset_map(w->numbers, map, why, NULL, &scalar, 1, &out,
-                                  &(const mdist_map_options_t){sizeof(mdist_map_options_t), 0, 2}, error),
+                                  &(const mdist_dataset_options_t){sizeof(mdist_dataset_options_t), 0, 2, 0}, error),
                 &out, error);
 }
 static mdist_status_t fail_filter(const World *w, void *why, mdist_error_t **error) {
     mdist_dataset_t *out = NULL;
-    return take(mdist_dataset_filter(w->numbers, filter, why, NULL, &out, error), &out, error);
+    return take(mdist_dataset_filter(w->numbers, filter, why, NULL, &out, NULL, error), &out, error);
 }
 static mdist_status_t fail_prefetched_generator(const World *w, void *why, mdist_error_t **error) {
     const mdist_tensor_t scalar = tensor_of(NULL, MDIST_INT64, 0);
     mdist_dataset_t *made = NULL, *out = NULL;
     (void)w;
     mdist_status_t status =
-        mdist_dataset_from_generator(generate, why, NULL, NULL, &scalar, 1, MDIST_GENERATOR_ANY_THREAD, &made, error);
-    if (status == MDIST_OK) status = mdist_dataset_prefetch(made, 2, &out, error);
+        mdist_dataset_from_generator(generate, why, NULL, NULL, &scalar, 1, &made, &any_thread, error);
+    if (status == MDIST_OK) status = mdist_dataset_prefetch(made, 2, &out, NULL, error);
     mdist_dataset_destroy(made);
     return take(status, &out, error);
 }

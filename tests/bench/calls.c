@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What it costs to describe buffers in each call, and where gradients lie. Prints the best of some blocks.
 //
-//   calls prepared     all-reduces of 1, 8 and 64 buffers of 4 floats: plain, and prepared (call.h)
+//   calls prepared     all-reduces of 1, 8 and 64 buffers of 4 floats: plain, and prepared (prepared.h)
 //   calls gradients    a round of gradients in memory of the library; lent end to end; lent with gaps
 //
 // Replicas are those of MDIST_DEVICES, in one worker or, under `mdist launch`, in several.

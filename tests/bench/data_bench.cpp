@@ -106,15 +106,17 @@ mdist_dataset_t *rows_of(void *data, mdist_dtype_t dtype, std::vector<uint64_t> 
     mdist_tensor_t array;
     mdist_error_t *error = nullptr;
     must(mdist_tensor_describe(data, dtype, shape.data(), shape.size(), &array, &error), error);
-    return made([&](auto to, auto why) { return mdist_dataset_from_tensors(&array, 1, nullptr, nullptr, to, why); });
+    return made(
+        [&](auto to, auto why) { return mdist_dataset_from_tensors(&array, 1, nullptr, nullptr, to, nullptr, why); });
 }
 
 mdist_dataset_t *batches(mdist_dataset_t *source, uint64_t size) {
-    return made_from(source, [&](auto from, auto to, auto why) { return mdist_dataset_batch(from, size, 0, to, why); });
+    return made_from(source,
+                     [&](auto from, auto to, auto why) { return mdist_dataset_batch(from, size, to, nullptr, why); });
 }
 mdist_dataset_t *shuffled(mdist_dataset_t *source, uint64_t buffer) {
-    return made_from(source,
-                     [&](auto from, auto to, auto why) { return mdist_dataset_shuffle(from, buffer, 1, 1, to, why); });
+    return made_from(
+        source, [&](auto from, auto to, auto why) { return mdist_dataset_shuffle(from, buffer, 1, to, nullptr, why); });
 }
 
 uint32_t masked(uint32_t crc) {
@@ -156,7 +158,7 @@ void tfrecords(const std::string &folder, std::size_t record) {
     write_records(path, record, count);
     std::vector<char> buffer(256 << 10);
     const char *name = path.c_str();
-    mdist_dataset_t *files = made([&](auto to, auto why) { return mdist_dataset_files(&name, 1, to, why); });
+    mdist_dataset_t *files = made([&](auto to, auto why) { return mdist_dataset_files(&name, 1, to, nullptr, why); });
     mdist_dataset_t *records =
         made_from(files, [&](auto from, auto to, auto why) { return mdist_dataset_tfrecords(from, to, nullptr, why); });
     const std::string what = "TFRecord, " + std::to_string(record) + " bytes each";
@@ -211,7 +213,7 @@ void small_elements() {
     std::iota(numbers.begin(), numbers.end(), 0);
     mdist_dataset_t *half =
         made_from(rows_of(numbers.data(), MDIST_INT64, {kNumbers}),
-                  [](auto from, auto to, auto why) { return mdist_dataset_shard(from, 2, 0, to, why); });
+                  [](auto from, auto to, auto why) { return mdist_dataset_shard(from, 2, 0, to, nullptr, why); });
     mdist_dataset_t *out = batches(shuffled(half, kBuffer), kBatch);
     const auto by_hand = [&] {
         uint64_t state = 1, sum = 0;
@@ -252,12 +254,13 @@ void hidden_map() {
     mdist_tensor_t scalar;
     mdist_error_t *error = nullptr;
     must(mdist_tensor_describe(nullptr, MDIST_INT64, nullptr, 0, &scalar, &error), error);
-    mdist_dataset_t *numbers = made([](auto to, auto why) { return mdist_dataset_range(0, kElements, 1, to, why); });
+    mdist_dataset_t *numbers =
+        made([](auto to, auto why) { return mdist_dataset_range(0, kElements, 1, to, nullptr, why); });
     mdist_dataset_t *mapped = made_from(numbers, [&](auto from, auto to, auto why) {
         return mdist_dataset_map(from, slow_map, nullptr, nullptr, &scalar, 1, to, nullptr, why);
     });
-    mdist_dataset_t *out =
-        made_from(mapped, [](auto from, auto to, auto why) { return mdist_dataset_prefetch(from, 4, to, why); });
+    mdist_dataset_t *out = made_from(
+        mapped, [](auto from, auto to, auto why) { return mdist_dataset_prefetch(from, 4, to, nullptr, why); });
     const auto steps_alone = [] {
         for (int i = 0; i < kElements; ++i) compute_for(200000);
     };

@@ -7,10 +7,11 @@
 // source. So a test only writes the chain of transforms.
 #pragma once
 
+#include "dataset_options.h"
 #include "mdist_test.h"
 
 /// Options of mdist_dataset_map.
-#define MAP_OPTIONS(flags, calls) (&(const mdist_map_options_t){sizeof(mdist_map_options_t), flags, calls})
+#define MAP_OPTIONS(flags, calls) (&(const mdist_dataset_options_t){sizeof(mdist_dataset_options_t), flags, calls, 0})
 
 typedef struct Text {
     char *data;
@@ -134,47 +135,47 @@ MDIST_TEST_HELPER void expect_elements(const mdist_dataset_t *dataset, const cha
     } while (0)
 
 MDIST_TEST_HELPER mdist_dataset_t *range(int64_t start, int64_t stop, int64_t step) {
-    MADE(mdist_dataset_range(start, stop, step, &out, &error), NULL);
+    MADE(mdist_dataset_range(start, stop, step, &out, NULL, &error), NULL);
 }
 MDIST_TEST_HELPER mdist_dataset_t *batch(mdist_dataset_t *source, uint64_t size, int32_t drop) {
-    MADE(mdist_dataset_batch(source, size, drop, &out, &error), source);
+    MADE(mdist_dataset_batch(source, size, &out, drop ? &whole_batches : NULL, &error), source);
 }
 MDIST_TEST_HELPER mdist_dataset_t *repeat(mdist_dataset_t *source, uint64_t count) {
-    MADE(mdist_dataset_repeat(source, count, &out, &error), source);
+    MADE(mdist_dataset_repeat(source, count, &out, NULL, &error), source);
 }
 MDIST_TEST_HELPER mdist_dataset_t *shard(mdist_dataset_t *source, uint64_t shards, uint64_t index) {
-    MADE(mdist_dataset_shard(source, shards, index, &out, &error), source);
+    MADE(mdist_dataset_shard(source, shards, index, &out, NULL, &error), source);
 }
 MDIST_TEST_HELPER mdist_dataset_t *shuffle(mdist_dataset_t *source, uint64_t buffer, uint64_t seed, int32_t again) {
-    MADE(mdist_dataset_shuffle(source, buffer, seed, again, &out, &error), source);
+    MADE(mdist_dataset_shuffle(source, buffer, seed, &out, again ? NULL : &same_order, &error), source);
 }
 MDIST_TEST_HELPER mdist_dataset_t *prefetch(mdist_dataset_t *source, uint64_t elements) {
-    MADE(mdist_dataset_prefetch(source, elements, &out, &error), source);
+    MADE(mdist_dataset_prefetch(source, elements, &out, NULL, &error), source);
 }
 MDIST_TEST_HELPER mdist_dataset_t *take(mdist_dataset_t *source, uint64_t count) {
-    MADE(mdist_dataset_take(source, count, &out, &error), source);
+    MADE(mdist_dataset_take(source, count, &out, NULL, &error), source);
 }
 MDIST_TEST_HELPER mdist_dataset_t *without(mdist_dataset_t *source, uint64_t count) {
-    MADE(mdist_dataset_skip(source, count, &out, &error), source);
+    MADE(mdist_dataset_skip(source, count, &out, NULL, &error), source);
 }
 MDIST_TEST_HELPER mdist_dataset_t *concatenate(mdist_dataset_t *first, mdist_dataset_t *second) {
-    MADE(mdist_dataset_concatenate(first, second, &out, &error), first, second);
+    MADE(mdist_dataset_concatenate(first, second, &out, NULL, &error), first, second);
 }
 MDIST_TEST_HELPER mdist_dataset_t *zip(mdist_dataset_t *first, mdist_dataset_t *second) {
     const mdist_dataset_t *both[] = {first, second};
-    MADE(mdist_dataset_zip(both, 2, &out, &error), first, second);
+    MADE(mdist_dataset_zip(both, 2, &out, NULL, &error), first, second);
 }
 MDIST_TEST_HELPER mdist_dataset_t *cache(mdist_dataset_t *source) {
-    MADE(mdist_dataset_cache(source, &out, &error), source);
+    MADE(mdist_dataset_cache(source, &out, NULL, &error), source);
 }
 MDIST_TEST_HELPER mdist_dataset_t *unbatch(mdist_dataset_t *source) {
-    MADE(mdist_dataset_unbatch(source, &out, &error), source);
+    MADE(mdist_dataset_unbatch(source, &out, NULL, &error), source);
 }
 MDIST_TEST_HELPER mdist_dataset_t *rebatch(mdist_dataset_t *source, const uint64_t *sizes, size_t count, int32_t drop) {
-    MADE(mdist_dataset_rebatch(source, sizes, count, drop, &out, &error), source);
+    MADE(mdist_dataset_rebatch(source, sizes, count, &out, drop ? &whole_batches : NULL, &error), source);
 }
 MDIST_TEST_HELPER mdist_dataset_t *padded(mdist_dataset_t *source, uint64_t size, int32_t drop) {
-    MADE(mdist_dataset_padded_batch(source, size, drop, NULL, 0, &out, &error), source);
+    MADE(mdist_dataset_padded_batch(source, size, NULL, 0, &out, drop ? &whole_batches : NULL, &error), source);
 }
 
 /// Filter function: keeps elements whose first number is even.
@@ -184,7 +185,7 @@ MDIST_TEST_HELPER int32_t is_even(const mdist_tensor_t *inputs, size_t count, in
     return 0;
 }
 MDIST_TEST_HELPER mdist_dataset_t *evens(mdist_dataset_t *source) {
-    MADE(mdist_dataset_filter(source, is_even, NULL, NULL, &out, &error), source);
+    MADE(mdist_dataset_filter(source, is_even, NULL, NULL, &out, NULL, &error), source);
 }
 
 /// Map function: multiplies a scalar by ten.

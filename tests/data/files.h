@@ -110,7 +110,7 @@ MDIST_TEST_HELPER mdist_read_options_t reading(void) {
     return options;
 }
 MDIST_TEST_HELPER mdist_dataset_t *names(const char *const *paths, size_t count) {
-    MADE(mdist_dataset_files(paths, count, &out, &error), NULL);
+    MADE(mdist_dataset_files(paths, count, &out, NULL, &error), NULL);
 }
 MDIST_TEST_HELPER mdist_dataset_t *file(const char *path) {
     return names(&path, 1);

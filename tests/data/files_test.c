@@ -12,12 +12,12 @@ static void names_are_elements_in_their_order(void **state) {
     mdist_error_t *error = NULL;
     mdist_dataset_t *out = NULL;
     const char *none[] = {"a", NULL};
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_files(none, 2, &out, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_files(NULL, 2, &out, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_files(none, 2, &out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_files(NULL, 2, &out, NULL, &error));
 }
 
 static mdist_dataset_t *matches(const char *const *patterns, size_t count) {
-    MADE(mdist_dataset_match_files(patterns, count, &out, &error), NULL);
+    MADE(mdist_dataset_match_files(patterns, count, &out, NULL, &error), NULL);
 }
 
 static void patterns_give_sorted_names(void **state) {
@@ -41,12 +41,12 @@ static void patterns_give_sorted_names(void **state) {
     free(order);
     mdist_error_t *error = NULL;
     mdist_dataset_t *out = NULL;
-    assert_int_equal(mdist_dataset_match_files(&patterns[2], 1, &out, &error), MDIST_ERR_NOT_FOUND);
+    assert_int_equal(mdist_dataset_match_files(&patterns[2], 1, &out, NULL, &error), MDIST_ERR_NOT_FOUND);
     WORDS(error, "nothing-*");
     mdist_error_free(error);
     error = NULL;
     const char *elsewhere = path_of("no-folder/*");
-    assert_int_equal(mdist_dataset_match_files(&elsewhere, 1, &out, &error), MDIST_ERR_NOT_FOUND);
+    assert_int_equal(mdist_dataset_match_files(&elsewhere, 1, &out, NULL, &error), MDIST_ERR_NOT_FOUND);
     mdist_error_free(error);
 }
 

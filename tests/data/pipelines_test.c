@@ -130,8 +130,8 @@ static int join_more(Pipeline *self) {
     if (draw(2) == 0) { // concatenate with a part of itself
         mdist_dataset_t *part = NULL, *out = NULL;
         mdist_error_t *error = NULL;
-        OK(mdist_dataset_take(self->dataset, n, &part, &error));
-        OK(mdist_dataset_concatenate(self->dataset, part, &out, &error));
+        OK(mdist_dataset_take(self->dataset, n, &part, NULL, &error));
+        OK(mdist_dataset_concatenate(self->dataset, part, &out, NULL, &error));
         mdist_dataset_destroy(part);
         mdist_dataset_destroy(self->dataset);
         const Elements few = model_take(&self->list, n);

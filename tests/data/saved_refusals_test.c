@@ -108,7 +108,7 @@ static void elements_in_whatever_order_cannot_be_told_apart(void **state) {
     for (int32_t ordered = 0; ordered <= 1; ++ordered) {
         mdist_dataset_t *source = range(0, 9, 1), *dataset = NULL;
         OK(mdist_dataset_map(source, tenfold, NULL, NULL, &scalar, 1, &dataset,
-                             MAP_OPTIONS(ordered ? 0 : MDIST_MAP_UNORDERED, 2), &error));
+                             MAP_OPTIONS(ordered ? 0 : MDIST_DATASET_UNORDERED, 2), &error));
         mdist_dataset_t *all = batch(dataset, 2, 0);
         mdist_iterator_t *iterator = iterate(all);
         free(elements_from(iterator, 2));

@@ -117,7 +117,7 @@ static mdist_dataset_t *mapped(mdist_dataset_t *source, int *calls) {
     MADE(mdist_dataset_map(source, counting_map, calls, NULL, &scalar, 1, &out, NULL, &error), source);
 }
 static mdist_dataset_t *filtered(mdist_dataset_t *source, int *calls) {
-    MADE(mdist_dataset_filter(source, counting_filter, calls, NULL, &out, &error), source);
+    MADE(mdist_dataset_filter(source, counting_filter, calls, NULL, &out, NULL, &error), source);
 }
 
 static void a_filter_runs_again_and_a_map_does_not(void **state) {
@@ -148,7 +148,7 @@ static int32_t count_up(uint64_t index, const mdist_tensor_t *outputs, size_t ou
 }
 static mdist_dataset_t *counted_up(uint64_t *end) {
     const mdist_tensor_t scalar = int64_scalar();
-    MADE(mdist_dataset_from_generator(count_up, end, NULL, NULL, &scalar, 1, 0, &out, &error), NULL);
+    MADE(mdist_dataset_from_generator(count_up, end, NULL, NULL, &scalar, 1, &out, NULL, &error), NULL);
 }
 
 static void a_dataset_that_has_fewer_elements_by_now_is_refused(void **state) {

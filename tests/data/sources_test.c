@@ -15,8 +15,8 @@ static void ranges_count_up_and_down(void **state) {
     GIVES(range(INT64_MAX, INT64_MIN, INT64_MIN), "9223372036854775807 -1");
     mdist_error_t *error = NULL;
     mdist_dataset_t *out = NULL;
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_range(0, 5, 0, &out, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_range(0, 5, 1, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_range(0, 5, 0, &out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_range(0, 5, 1, NULL, NULL, &error));
 }
 
 static void a_long_range_is_whole(void **state) {
@@ -83,40 +83,40 @@ static void forget_user(void *user_data) {
     --users;
 }
 
-static mdist_dataset_t *spelt(const char *letters, uint32_t flags) {
+static mdist_dataset_t *spelt(const char *letters, const mdist_dataset_options_t *options) {
     const mdist_tensor_t scalar = int64_scalar();
     script = (Script){letters, 0, 0};
     ++users;
-    MADE(mdist_dataset_from_generator(spell, &script, forget_user, forget, &scalar, 1, flags, &out, &error), NULL);
+    MADE(mdist_dataset_from_generator(spell, &script, forget_user, forget, &scalar, 1, &out, options, &error), NULL);
 }
 
 static void a_generator_begins_anew_in_each_iteration_and_epoch(void **state) {
     (void)state;
-    GIVES(spelt("abc", 0), "0 1 2");
-    GIVES(spelt("", 0), "");
+    GIVES(spelt("abc", NULL), "0 1 2");
+    GIVES(spelt("", NULL), "");
     assert_int_equal(script.states, 2);
-    GIVES(batch(repeat(spelt("abc", 0), 3), 2, 0), "[0 1] [2 0] [1 2] [0 1] [2]");
+    GIVES(batch(repeat(spelt("abc", NULL), 3), 2, 0), "[0 1] [2 0] [1 2] [0 1] [2]");
     assert_int_equal(script.states, 6);
     assert_int_equal(script.freed, 6);
-    GIVES(take(spelt("abc", 0), 1), "0");
+    GIVES(take(spelt("abc", NULL), 1), "0");
     assert_int_equal(script.freed, 2);
     assert_int_equal(users, 0);
 }
 
 static void two_iterations_of_a_generator_do_not_disturb_each_other(void **state) {
     (void)state;
-    mdist_dataset_t *letters = spelt("abc", 0);
+    mdist_dataset_t *letters = spelt("abc", NULL);
     mdist_dataset_t *out = NULL;
     mdist_error_t *error = NULL;
     const mdist_dataset_t *twice[] = {letters, letters};
-    OK(mdist_dataset_zip(twice, 2, &out, &error));
+    OK(mdist_dataset_zip(twice, 2, &out, NULL, &error));
     mdist_dataset_destroy(letters);
     GIVES(out, "0/0 1/1 2/2");
 }
 
 static void what_a_generator_returns_is_the_error(void **state) {
     (void)state;
-    mdist_dataset_t *letters = spelt("ab!", 0);
+    mdist_dataset_t *letters = spelt("ab!", NULL);
     mdist_iterator_t *iterator = NULL;
     mdist_value_t *value = NULL;
     mdist_error_t *error = NULL;
@@ -138,18 +138,18 @@ static void what_a_generator_returns_is_the_error(void **state) {
 static void a_generator_runs_on_threads_of_the_library_only_if_it_says_so(void **state) {
     (void)state;
     mdist_error_t *error = NULL;
-    mdist_dataset_t *out = NULL, *here = batch(spelt("abc", 0), 2, 0);
+    mdist_dataset_t *out = NULL, *here = batch(spelt("abc", NULL), 2, 0);
     const mdist_tensor_t scalar = int64_scalar();
-    assert_int_equal(mdist_dataset_prefetch(here, 1, &out, &error), MDIST_ERR_FAILED_PRECONDITION);
+    assert_int_equal(mdist_dataset_prefetch(here, 1, &out, NULL, &error), MDIST_ERR_FAILED_PRECONDITION);
     assert_string_equal(mdist_error_reason(error), "callers_thread");
-    WORDS(error, "MDIST_GENERATOR_ANY_THREAD");
+    WORDS(error, "MDIST_DATASET_ANY_THREAD");
     mdist_error_free(error);
     FAILS(MDIST_ERR_FAILED_PRECONDITION,
           mdist_dataset_map(here, tenfold, NULL, NULL, &scalar, 1, &out, MAP_OPTIONS(0, 2), &error));
     here = concatenate(batch(range(0, 2, 1), 1, 0), here);
-    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_dataset_prefetch(here, 1, &out, &error));
+    FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_dataset_prefetch(here, 1, &out, NULL, &error));
     GIVES(here, "[0] [1] [0 1] [2]");
-    GIVES(prefetch(spelt("abc", MDIST_GENERATOR_ANY_THREAD), 2), "0 1 2");
+    GIVES(prefetch(spelt("abc", &any_thread), 2), "0 1 2");
     int32_t done = 0;
     OK(mdist_iterators_wait(MDIST_FOREVER, &done, &error));
     assert_int_equal(users, 0);
@@ -160,17 +160,18 @@ static void generators_that_make_no_sense_are_refused(void **state) {
     mdist_error_t *error = NULL;
     mdist_dataset_t *out = NULL;
     mdist_tensor_t output = int64_scalar();
+    const mdist_dataset_options_t unknown = {sizeof unknown, MDIST_DATASET_ANY_THREAD | MDIST_DATASET_UNORDERED, 0, 0};
     users = 4;
     FAILS(MDIST_ERR_INVALID_ARGUMENT,
-          mdist_dataset_from_generator(NULL, NULL, forget_user, NULL, &output, 1, 0, &out, &error));
+          mdist_dataset_from_generator(NULL, NULL, forget_user, NULL, &output, 1, &out, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT,
-          mdist_dataset_from_generator(spell, NULL, forget_user, NULL, &output, 0, 0, &out, &error));
+          mdist_dataset_from_generator(spell, NULL, forget_user, NULL, &output, 0, &out, NULL, &error));
     FAILS(MDIST_ERR_INVALID_ARGUMENT,
-          mdist_dataset_from_generator(spell, NULL, forget_user, NULL, &output, 1, 6, &out, &error));
+          mdist_dataset_from_generator(spell, NULL, forget_user, NULL, &output, 1, &out, &unknown, &error));
     output.rank = 1;
     output.shape[0] = MDIST_UNKNOWN_LENGTH;
     FAILS(MDIST_ERR_INVALID_ARGUMENT,
-          mdist_dataset_from_generator(spell, NULL, forget_user, NULL, &output, 1, 0, &out, &error));
+          mdist_dataset_from_generator(spell, NULL, forget_user, NULL, &output, 1, &out, NULL, &error));
     assert_int_equal(users, 0);
 }
 

@@ -31,7 +31,7 @@ static void a_filter_that_fails_ends_the_iteration_with_its_number(void **state)
     mdist_iterator_t *iterator = NULL;
     mdist_value_t *value = NULL;
     count_free_calls = 0;
-    OK(mdist_dataset_filter(numbers, fails_at_3, NULL, count_free, &out, &error));
+    OK(mdist_dataset_filter(numbers, fails_at_3, NULL, count_free, &out, NULL, &error));
     SHOWS(out, "0 1 2 !MDIST_ERR_CALLBACK");
     OK(mdist_iterator_create(out, &iterator, &error));
     for (int i = 0; i < 3; ++i) {
@@ -46,7 +46,7 @@ static void a_filter_that_fails_ends_the_iteration_with_its_number(void **state)
     mdist_dataset_destroy(numbers);
     mdist_dataset_destroy(out);
     assert_int_equal(count_free_calls, 1);
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_dataset_filter(NULL, fails_at_3, NULL, count_free, &out, &error));
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_dataset_filter(NULL, fails_at_3, NULL, count_free, &out, NULL, &error));
     assert_int_equal(count_free_calls, 2);
 }
 
@@ -82,11 +82,11 @@ static void what_is_not_alike_is_not_concatenated(void **state) {
     mdist_dataset_t *one = range(0, 3, 1), *two = zip(range(0, 3, 1), range(0, 3, 1)),
                     *rows = batch(range(0, 3, 1), 2, 0);
     mdist_dataset_t *out = NULL;
-    FAILS(MDIST_ERR_MISMATCH, mdist_dataset_concatenate(one, two, &out, &error));
-    FAILS(MDIST_ERR_MISMATCH, mdist_dataset_concatenate(one, rows, &out, &error));
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_dataset_concatenate(one, NULL, &out, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_zip(NULL, 0, &out, &error));
-    FAILS(MDIST_ERR_MISMATCH, mdist_dataset_unbatch(one, &out, &error));
+    FAILS(MDIST_ERR_MISMATCH, mdist_dataset_concatenate(one, two, &out, NULL, &error));
+    FAILS(MDIST_ERR_MISMATCH, mdist_dataset_concatenate(one, rows, &out, NULL, &error));
+    FAILS(MDIST_ERR_BAD_HANDLE, mdist_dataset_concatenate(one, NULL, &out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_zip(NULL, 0, &out, NULL, &error));
+    FAILS(MDIST_ERR_MISMATCH, mdist_dataset_unbatch(one, &out, NULL, &error));
     mdist_dataset_destroy(one);
     mdist_dataset_destroy(two);
     mdist_dataset_destroy(rows);
@@ -102,7 +102,7 @@ static int32_t counting_generator(uint64_t index, const mdist_tensor_t *outputs,
 
 static mdist_dataset_t *counting(int64_t *calls) {
     const mdist_tensor_t scalar = int64_scalar();
-    MADE(mdist_dataset_from_generator(counting_generator, calls, NULL, NULL, &scalar, 1, 0, &out, &error), NULL);
+    MADE(mdist_dataset_from_generator(counting_generator, calls, NULL, NULL, &scalar, 1, &out, NULL, &error), NULL);
 }
 
 static void a_cache_is_filled_by_the_first_run_that_ends(void **state) {
@@ -227,7 +227,7 @@ static void padded_batches_are_as_long_as_their_longest(void **state) {
 
 static mdist_dataset_t *padded_to(mdist_dataset_t *source, uint64_t length, int64_t with) {
     mdist_tensor_t padding = {&with, MDIST_INT64, 1, 0, 0, {length}};
-    MADE(mdist_dataset_padded_batch(source, 2, 0, &padding, 1, &out, &error), source);
+    MADE(mdist_dataset_padded_batch(source, 2, &padding, 1, &out, NULL, &error), source);
 }
 
 static void paddings_say_how_far_and_with_what(void **state) {
@@ -241,10 +241,10 @@ static void paddings_say_how_far_and_with_what(void **state) {
     mdist_error_t *error = NULL;
     mdist_dataset_t *source = batch(range(0, 3, 1), 2, 0), *out = NULL;
     mdist_tensor_t wrong = {NULL, MDIST_INT32, 1, 0, 0, {4}};
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_padded_batch(source, 2, 0, &wrong, 1, &out, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_padded_batch(source, 2, &wrong, 1, &out, NULL, &error));
     wrong.dtype = MDIST_INT64;
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_padded_batch(source, 2, 0, &wrong, 2, &out, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_padded_batch(source, 0, 0, NULL, 0, &out, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_padded_batch(source, 2, &wrong, 2, &out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_padded_batch(source, 0, NULL, 0, &out, NULL, &error));
     mdist_dataset_destroy(source);
 }
 
@@ -275,8 +275,8 @@ static void rebatch_cuts_one_sequence_of_rows(void **state) {
     GIVES(repeat(rebatch(batch(range(0, 4, 1), 4, 0), three, 1, 0), 2), "[0 1 2] [3] [0 1 2] [3]");
     mdist_error_t *error = NULL;
     mdist_dataset_t *source = batch(range(0, 100, 1), 32, 0), *out = NULL;
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_rebatch(source, none, 2, 0, &out, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_rebatch(source, NULL, 0, 0, &out, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_rebatch(source, none, 2, &out, NULL, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_rebatch(source, NULL, 0, &out, NULL, &error));
     mdist_dataset_t *cut = rebatch(source, parts, 3, 0);
     mdist_iterator_t *iterator = NULL;
     OK(mdist_iterator_create(cut, &iterator, &error));
@@ -298,7 +298,7 @@ static void rebatch_cuts_one_sequence_of_rows(void **state) {
 static mdist_dataset_t *mapped(mdist_dataset_t *source, mdist_map_fn map, uint32_t calls, int32_t ordered) {
     const mdist_tensor_t scalar = int64_scalar();
     MADE(mdist_dataset_map(source, map, NULL, NULL, &scalar, 1, &out,
-                           MAP_OPTIONS(ordered ? 0 : MDIST_MAP_UNORDERED, calls), &error),
+                           MAP_OPTIONS(ordered ? 0 : MDIST_DATASET_UNORDERED, calls), &error),
          source);
 }
 

@@ -12,7 +12,8 @@
 static mdist_record_writer_t *writer(const char *path, int32_t compression) {
     mdist_record_writer_t *out = NULL;
     mdist_error_t *error = NULL;
-    OK(mdist_record_writer_create(path, compression, &out, &error));
+    OK(mdist_record_writer_create(
+        path, &out, &(mdist_record_writer_options_t){sizeof(mdist_record_writer_options_t), compression}, &error));
     return out;
 }
 static void adds(mdist_record_writer_t *to, const void *data, size_t bytes) {
@@ -123,7 +124,7 @@ static void what_is_not_closed_was_never_there(void **state) {
 static void refused(const char *path, mdist_status_t status, const char *words) {
     mdist_record_writer_t *out = NULL;
     mdist_error_t *error = NULL;
-    const mdist_status_t got = mdist_record_writer_create(path, MDIST_COMPRESSION_NONE, &out, &error);
+    const mdist_status_t got = mdist_record_writer_create(path, &out, NULL, &error);
     expect_status(status, got, error, "mdist_record_writer_create", __FILE__, __LINE__);
     WORDS(error, words);
     mdist_error_free(error);
@@ -144,7 +145,9 @@ static void names_that_cannot_be_written_are_refused_before_a_record_is(void **s
     refused(path_of("linked"), MDIST_ERR_IO, "cannot create");
     mdist_record_writer_t *out = NULL;
     mdist_error_t *error = NULL;
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_record_writer_create(path_of("x"), 3, &out, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT,
+          mdist_record_writer_create(
+              path_of("x"), &out, &(mdist_record_writer_options_t){sizeof(mdist_record_writer_options_t), 3}, &error));
     if (geteuid() == 0) return; // root may write everywhere
     refused("/proc/1/records", MDIST_ERR_IO, "cannot create");
 }

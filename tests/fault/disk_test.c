@@ -313,7 +313,9 @@ static void records_are_flushed_before_their_file_gets_its_name(void **state) {
         mdist_error_t *error = NULL;
         mdist_record_writer_t *writer = NULL;
         forget_changes();
-        OK(mdist_record_writer_create(path, compression, &writer, &error));
+        OK(mdist_record_writer_create(
+            path, &writer, &(mdist_record_writer_options_t){sizeof(mdist_record_writer_options_t), compression},
+            &error));
         for (int i = 0; i < 100; ++i) OK(mdist_record_writer_write(writer, "some bytes", 10, &error));
         assert_int_equal(renames, 0);
         OK(mdist_record_writer_close(writer, &error));

@@ -5,6 +5,7 @@
 #include "started.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "shortage.h"
@@ -64,6 +65,15 @@ static int32_t merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments
     return mdist_strategy_reduce(strategy, MDIST_SUM, arguments[0], &results[0], NULL, NULL) == MDIST_OK ? 0 : 2;
 }
 
+/// Replica 0 asks until the round has ended, the others wait.
+static mdist_status_t end_round(mdist_replica_t *replica, Life *life, mdist_error_t **error) {
+    if (mdist_replica_id(replica) != 0) return mdist_gradients_wait(replica, life->gradients, NULL, NULL, error);
+    mdist_status_t status = MDIST_OK;
+    for (int32_t done = 0; status == MDIST_OK && !done; sched_yield())
+        status = mdist_gradients_test(replica, life->gradients, &done, NULL, NULL, error);
+    return status;
+}
+
 /// Two rounds of two gradients, in different orders.
 static mdist_status_t reduce_gradients(mdist_replica_t *replica, Life *life, mdist_error_t **error) {
     const size_t first = (size_t)mdist_replica_id(replica) % 2;
@@ -76,7 +86,7 @@ static mdist_status_t reduce_gradients(mdist_replica_t *replica, Life *life, mdi
         if (round == 0) status = mdist_gradients_accumulate(replica, life->gradients, error);
         if (status == MDIST_OK) status = mdist_gradients_ready(replica, life->gradients, first, error);
         if (status == MDIST_OK) status = mdist_gradients_ready(replica, life->gradients, 1 - first, error);
-        if (status == MDIST_OK) status = mdist_gradients_wait(replica, life->gradients, NULL, NULL, error);
+        if (status == MDIST_OK) status = end_round(replica, life, error);
     }
     if (status == MDIST_OK && (*(float *)tensors[0].data != 6 || *(float *)tensors[1].data != 6)) life->step_wrong = 4;
     return status;
@@ -110,10 +120,10 @@ static int32_t work(mdist_replica_t *replica, void *user_data) {
 static void read_data(Life *life) {
     const mdist_tensor_t array = tensor_of(rows, MDIST_FLOAT32, ROWS);
     mdist_dataset_t **sets = life->datasets;
-    GO(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &sets[0], &error));
-    GO(mdist_dataset_shuffle(sets[0], 4, 7, 1, &sets[1], &error));
-    GO(mdist_dataset_batch(sets[1], 6, 0, &sets[2], &error));
-    GO(mdist_dataset_prefetch(sets[2], 2, &sets[3], &error));
+    GO(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &sets[0], NULL, &error));
+    GO(mdist_dataset_shuffle(sets[0], 4, 7, &sets[1], NULL, &error));
+    GO(mdist_dataset_batch(sets[1], 6, &sets[2], NULL, &error));
+    GO(mdist_dataset_prefetch(sets[2], 2, &sets[3], NULL, &error));
     GO(mdist_distribute_dataset(life->strategy, sets[3], &sets[4], NULL, &error));
     GO(mdist_iterator_create(sets[4], &life->iterator, &error));
     for (int batch = 0; batch <= ROWS / 6; ++batch) {
@@ -126,9 +136,9 @@ static void read_data(Life *life) {
 static int32_t make_batches(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
     Life *life = user_data;
     mdist_dataset_t *batches = NULL;
-    mdist_status_t status = mdist_dataset_batch(life->datasets[1], 5, 0, &batches, NULL);
+    mdist_status_t status = mdist_dataset_batch(life->datasets[1], 5, &batches, NULL, NULL);
     if (status == MDIST_OK)
-        status = mdist_dataset_shard(batches, context->pipeline_count, context->pipeline, out, NULL);
+        status = mdist_dataset_shard(batches, context->pipeline_count, context->pipeline, out, NULL, NULL);
     mdist_dataset_destroy(batches);
     return status != MDIST_OK;
 }

@@ -59,9 +59,9 @@ static mdist_dataset_t *make_dataset(mdist_strategy_t *strategy) {
     const mdist_tensor_t rows = tensor_of(memory, MDIST_FLOAT32, 8);
     const mdist_input_options_t options = {.struct_size = sizeof options};
     mdist_dataset_t *source = NULL, *batches = NULL, *ready = NULL, *cut = NULL;
-    OK(mdist_dataset_from_tensors(&rows, 1, memory, mdist_free, &source, &error));
-    OK(mdist_dataset_batch(source, 2, 0, &batches, &error));
-    OK(mdist_dataset_prefetch(batches, 1, &ready, &error));
+    OK(mdist_dataset_from_tensors(&rows, 1, memory, mdist_free, &source, NULL, &error));
+    OK(mdist_dataset_batch(source, 2, &batches, NULL, &error));
+    OK(mdist_dataset_prefetch(batches, 1, &ready, NULL, &error));
     OK(mdist_distribute_dataset(strategy, ready, &cut, &options, &error));
     mdist_dataset_destroy(source);
     mdist_dataset_destroy(batches);
@@ -247,7 +247,7 @@ static void memory_of_a_refused_dataset_is_freed_once(void **state) {
     void *memory = NULL;
     OK(mdist_alloc(NULL, 0, 64, &memory, &error));
     const mdist_tensor_t rows[] = {tensor_of(memory, MDIST_FLOAT32, 4), tensor_of(memory, MDIST_FLOAT32, 3)};
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_from_tensors(rows, 2, memory, mdist_free, &dataset, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_dataset_from_tensors(rows, 2, memory, mdist_free, &dataset, NULL, &error));
     mdist_free(memory); // gone already: ignored
 }
 

@@ -183,23 +183,25 @@ void make(Input &input, Pool &pool) {
                                            reinterpret_cast<mdist_variable_t **>(&made), nullptr, &error);
             break;
         case 4:
-            status = mdist_dataset_from_tensors(&borrowed, input.below(2), nullptr, nullptr, dataset, &error);
+            status = mdist_dataset_from_tensors(&borrowed, input.below(2), nullptr, nullptr, dataset, nullptr, &error);
             break;
         case 5:
-            status =
-                mdist_dataset_shard(pool.pick<mdist_dataset_t>(input), input.below(4), input.below(4), dataset, &error);
+            status = mdist_dataset_shard(pool.pick<mdist_dataset_t>(input), input.below(4), input.below(4), dataset,
+                                         nullptr, &error);
             break;
         case 6:
-            status = mdist_dataset_shuffle(pool.pick<mdist_dataset_t>(input), input.below(9), 1, 1, dataset, &error);
+            status =
+                mdist_dataset_shuffle(pool.pick<mdist_dataset_t>(input), input.below(9), 1, dataset, nullptr, &error);
             break;
         case 7:
-            status = mdist_dataset_repeat(pool.pick<mdist_dataset_t>(input), input.below(3), dataset, &error);
+            status = mdist_dataset_repeat(pool.pick<mdist_dataset_t>(input), input.below(3), dataset, nullptr, &error);
             break;
         case 8:
-            status = mdist_dataset_batch(pool.pick<mdist_dataset_t>(input), input.below(4), 0, dataset, &error);
+            status = mdist_dataset_batch(pool.pick<mdist_dataset_t>(input), input.below(4), dataset, nullptr, &error);
             break;
         case 9:
-            status = mdist_dataset_prefetch(pool.pick<mdist_dataset_t>(input), input.below(3), dataset, &error);
+            status =
+                mdist_dataset_prefetch(pool.pick<mdist_dataset_t>(input), input.below(3), dataset, nullptr, &error);
             break;
         case 10:
             status = mdist_distribute_dataset(pool.pick<mdist_strategy_t>(input), pool.pick<mdist_dataset_t>(input),

@@ -22,7 +22,8 @@ std::string name_of(const std::string &folder, const std::string &kind, const st
 
 void write_records(const std::string &path, int32_t compression, int64_t first, int64_t count) {
     mdist_record_writer_t *writer = nullptr;
-    ok([&](mdist_error_t **error) { return mdist_record_writer_create(path.c_str(), compression, &writer, error); });
+    const mdist_record_writer_options_t options = {sizeof options, compression};
+    ok([&](mdist_error_t **error) { return mdist_record_writer_create(path.c_str(), &writer, &options, error); });
     for (int64_t number = first; number < first + count; ++number)
         ok([&](mdist_error_t **error) { return mdist_record_writer_write(writer, &number, sizeof number, error); });
     ok([&](mdist_error_t **error) { return mdist_record_writer_close(writer, error); });

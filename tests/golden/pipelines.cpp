@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipelines.h"
+#include "dataset_options.h"
 
 #include "dataset.h"
 #include "files.h"
@@ -86,7 +87,7 @@ class Pipeline {
 
     static Dataset range(int64_t first, int64_t count) {
         return Dataset([&](mdist_dataset_t **out, mdist_error_t **error) {
-            return mdist_dataset_range(first, first + count, 1, out, error);
+            return mdist_dataset_range(first, first + count, 1, out, nullptr, error);
         });
     }
 
@@ -103,7 +104,7 @@ class Pipeline {
                                        {arrays->numbers.data(), MDIST_INT32, 1, 0, 0, {count}}};
         const auto free_arrays = [](void *user_data) { delete static_cast<Arrays *>(user_data); };
         return Dataset([&](mdist_dataset_t **out, mdist_error_t **error) {
-            return mdist_dataset_from_tensors(both, 2, arrays, free_arrays, out, error);
+            return mdist_dataset_from_tensors(both, 2, arrays, free_arrays, out, nullptr, error);
         });
     }
 
@@ -112,7 +113,7 @@ class Pipeline {
         std::vector<const char *> pointers;
         for (const std::string &name : names) pointers.push_back(name.c_str());
         return Dataset([&](mdist_dataset_t **out, mdist_error_t **error) {
-            return mdist_dataset_files(pointers.data(), pointers.size(), out, error);
+            return mdist_dataset_files(pointers.data(), pointers.size(), out, nullptr, error);
         });
     }
 
@@ -157,36 +158,40 @@ class Pipeline {
 
     static mdist_status_t plain(const std::string &name, const Json &op, const mdist_dataset_t *from,
                                 mdist_dataset_t **out, mdist_error_t **error) {
-        if (name == "cache") return mdist_dataset_cache(from, out, error);
-        if (name == "unbatch") return mdist_dataset_unbatch(from, out, error);
-        if (name == "decode_var") return mdist_dataset_prefetch(from, 1, out, error); // keeps the bytes
-        if (name == "take") return mdist_dataset_take(from, op[1], out, error);
-        if (name == "skip") return mdist_dataset_skip(from, op[1], out, error);
-        if (name == "prefetch") return mdist_dataset_prefetch(from, op[1], out, error);
+        if (name == "cache") return mdist_dataset_cache(from, out, nullptr, error);
+        if (name == "unbatch") return mdist_dataset_unbatch(from, out, nullptr, error);
+        if (name == "decode_var") return mdist_dataset_prefetch(from, 1, out, nullptr, error); // keeps the bytes
+        if (name == "take") return mdist_dataset_take(from, op[1], out, nullptr, error);
+        if (name == "skip") return mdist_dataset_skip(from, op[1], out, nullptr, error);
+        if (name == "prefetch") return mdist_dataset_prefetch(from, op[1], out, nullptr, error);
         if (name == "repeat")
-            return mdist_dataset_repeat(from, op[1] == -1 ? MDIST_FOREVER : op[1].get<uint64_t>(), out, error);
-        if (name == "batch") return mdist_dataset_batch(from, op[1], op[2].get<bool>(), out, error);
+            return mdist_dataset_repeat(from, op[1] == -1 ? MDIST_FOREVER : op[1].get<uint64_t>(), out, nullptr, error);
+        if (name == "batch")
+            return mdist_dataset_batch(from, op[1], out, op[2].get<bool>() ? &whole_batches : nullptr, error);
         if (name == "padded_batch")
-            return mdist_dataset_padded_batch(from, op[1], op[2].get<bool>(), nullptr, 0, out, error);
+            return mdist_dataset_padded_batch(from, op[1], nullptr, 0, out,
+                                              op[2].get<bool>() ? &whole_batches : nullptr, error);
         throw std::runtime_error("no transform is called " + name);
     }
 
     void shard(uint64_t shards, uint64_t index) {
-        then(
-            [&](auto *from, auto **out, auto **error) { return mdist_dataset_shard(from, shards, index, out, error); });
+        then([&](auto *from, auto **out, auto **error) {
+            return mdist_dataset_shard(from, shards, index, out, nullptr, error);
+        });
     }
 
     void rebatched(const Json &op) {
         const std::vector<uint64_t> sizes = op[1];
         then([&](auto *from, auto **out, auto **error) {
-            return mdist_dataset_rebatch(from, sizes.data(), sizes.size(), op[2].get<bool>(), out, error);
+            return mdist_dataset_rebatch(from, sizes.data(), sizes.size(), out,
+                                         op[2].get<bool>() ? &whole_batches : nullptr, error);
         });
     }
 
     void filtered(int64_t modulus, int64_t rest) {
         auto *const wanted = new Modulus{modulus, rest};
         then([&](auto *from, auto **out, auto **error) {
-            return mdist_dataset_filter(from, keep, wanted, free_modulus, out, error);
+            return mdist_dataset_filter(from, keep, wanted, free_modulus, out, nullptr, error);
         });
     }
 
@@ -215,13 +220,13 @@ class Pipeline {
         Dataset more = range(op[0] == "concat_range" ? 1000 : op[0] == "zip_range" ? 2000 : 3000, op[1]);
         if (op[0] == "bconcat_range") {
             more = Dataset([&](mdist_dataset_t **out, mdist_error_t **error) {
-                return mdist_dataset_batch(more.get(), op[2], 0, out, error);
+                return mdist_dataset_batch(more.get(), op[2], out, nullptr, error);
             });
         }
         then([&](auto *from, auto **out, auto **error) {
             const mdist_dataset_t *both[] = {from, more.get()};
-            if (op[0] == "zip_range") return mdist_dataset_zip(both, 2, out, error);
-            return mdist_dataset_concatenate(both[0], both[1], out, error);
+            if (op[0] == "zip_range") return mdist_dataset_zip(both, 2, out, nullptr, error);
+            return mdist_dataset_concatenate(both[0], both[1], out, nullptr, error);
         });
     }
 

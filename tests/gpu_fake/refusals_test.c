@@ -45,12 +45,12 @@ static void datasets_take_memory_of_the_host(void **state) {
     float numbers[8] = {0};
     const mdist_tensor_t here = tensor_of(numbers, MDIST_FLOAT32, 8), there = on_gpu(room, MDIST_FLOAT32, 8, 0),
                          unsaid = tensor_of(room, MDIST_FLOAT32, 8);
-    REFUSED(mdist_dataset_from_tensors(&there, 1, NULL, NULL, &out, &error), "array 0 is said to lie on gpu:0");
-    REFUSED(mdist_dataset_from_tensors(&unsaid, 1, NULL, NULL, &out, &error), "array 0 lies on gpu:0");
+    REFUSED(mdist_dataset_from_tensors(&there, 1, NULL, NULL, &out, NULL, &error), "array 0 is said to lie on gpu:0");
+    REFUSED(mdist_dataset_from_tensors(&unsaid, 1, NULL, NULL, &out, NULL, &error), "array 0 lies on gpu:0");
 
-    OK(mdist_dataset_from_tensors(&here, 1, NULL, NULL, &rows, &error));
+    OK(mdist_dataset_from_tensors(&here, 1, NULL, NULL, &rows, NULL, &error));
     const mdist_tensor_t padding = {.data = room, .dtype = MDIST_FLOAT32};
-    REFUSED(mdist_dataset_padded_batch(rows, 3, 0, &padding, 1, &out, &error), "padding 0 lies on gpu:0");
+    REFUSED(mdist_dataset_padded_batch(rows, 3, &padding, 1, &out, NULL, &error), "padding 0 lies on gpu:0");
     REFUSED(mdist_dataset_map(rows, leave_alone, NULL, NULL, &there, 1, &out, NULL, &error), "output 0 is said to lie");
     OK(mdist_dataset_map(rows, leave_alone, NULL, NULL, &unsaid, 1, &out, NULL,
                          &error)); // which never uses that memory
@@ -66,7 +66,7 @@ static void a_record_is_memory_of_the_host(void **state) {
     const int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
-    OK(mdist_record_writer_create(path, MDIST_COMPRESSION_NONE, &writer, &error));
+    OK(mdist_record_writer_create(path, &writer, NULL, &error));
     REFUSED(mdist_record_writer_write(writer, room, 16, &error), "data lies on gpu:0");
     mdist_record_writer_destroy(writer);
     unlink(path);

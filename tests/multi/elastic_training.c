@@ -129,12 +129,12 @@ static int32_t numbers_of_one(const mdist_input_context_t *context, mdist_datase
     const int is_wrong = strcmp(getenv("TEST_FUNCTION"), "by worker") == 0;
     const uint64_t index = is_wrong ? mdist_strategy_rank(strategy) : context->pipeline;
     mdist_dataset_t *range, *counted, *own, *shuffled, *repeated;
-    DO(mdist_dataset_range(0, 160, 1, &range, &problem));
-    DO(mdist_dataset_filter(range, count_read, NULL, NULL, &counted, &problem));
-    DO(mdist_dataset_shard(counted, context->pipeline_count, index, &own, &problem));
-    DO(mdist_dataset_shuffle(own, 20, 7, 1, &shuffled, &problem));
-    DO(mdist_dataset_repeat(shuffled, 1 + context->pipeline, &repeated, &problem));
-    DO(mdist_dataset_batch(repeated, is_strange(strategy, "dataset") ? 3 : 2, 0, out, &problem));
+    DO(mdist_dataset_range(0, 160, 1, &range, NULL, &problem));
+    DO(mdist_dataset_filter(range, count_read, NULL, NULL, &counted, NULL, &problem));
+    DO(mdist_dataset_shard(counted, context->pipeline_count, index, &own, NULL, &problem));
+    DO(mdist_dataset_shuffle(own, 20, 7, &shuffled, NULL, &problem));
+    DO(mdist_dataset_repeat(shuffled, 1 + context->pipeline, &repeated, NULL, &problem));
+    DO(mdist_dataset_batch(repeated, is_strange(strategy, "dataset") ? 3 : 2, out, NULL, &problem));
     mdist_dataset_destroy(range);
     mdist_dataset_destroy(counted);
     mdist_dataset_destroy(own);
@@ -156,11 +156,11 @@ static mdist_iterator_t *numbers_of(mdist_strategy_t *strategy) {
         mdist_dataset_destroy(dealt);
         return iterator;
     }
-    DO(mdist_dataset_range(0, 500, 1, &range, &problem));
-    DO(mdist_dataset_filter(range, count_read, NULL, NULL, &counted, &problem));
-    DO(mdist_dataset_shuffle(counted, 100, 7, 1, &shuffled, &problem));
-    DO(mdist_dataset_repeat(shuffled, MDIST_FOREVER, &repeated, &problem)); // with another order each time
-    DO(mdist_dataset_batch(repeated, is_strange(strategy, "dataset") ? 14 : 13, 0, &batches, &problem));
+    DO(mdist_dataset_range(0, 500, 1, &range, NULL, &problem));
+    DO(mdist_dataset_filter(range, count_read, NULL, NULL, &counted, NULL, &problem));
+    DO(mdist_dataset_shuffle(counted, 100, 7, &shuffled, NULL, &problem));
+    DO(mdist_dataset_repeat(shuffled, MDIST_FOREVER, &repeated, NULL, &problem)); // with another order each time
+    DO(mdist_dataset_batch(repeated, is_strange(strategy, "dataset") ? 14 : 13, &batches, NULL, &problem));
     DO(mdist_distribute_dataset(strategy, batches, &dealt, NULL, &problem));
     DO(mdist_iterator_create(dealt, &iterator, &problem));
     mdist_dataset_destroy(range);

@@ -8,8 +8,8 @@ void input_is_cut_for_all(const Client *self) {
     mdist_dataset_t *source = NULL, *batches = NULL, *cut = NULL;
     mdist_iterator_t *iterator = NULL;
     mdist_value_t *element = NULL, *doubled = NULL;
-    GIVES(MDIST_OK, mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &source, &error));
-    GIVES(MDIST_OK, mdist_dataset_batch(source, self->replicas, 0, &batches, &error));
+    GIVES(MDIST_OK, mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &source, NULL, &error));
+    GIVES(MDIST_OK, mdist_dataset_batch(source, self->replicas, &batches, NULL, &error));
     GIVES(MDIST_OK, mdist_distribute_dataset(self->strategy, batches, &cut, NULL, &error));
     GIVES(MDIST_OK, mdist_iterator_create(cut, &iterator, &error));
     GIVES(MDIST_OK, mdist_iterator_next(iterator, &element, 1, &error));
@@ -56,8 +56,8 @@ void a_loop_goes_over_all_replicas(const Client *self) {
     mdist_iterator_t *iterator = NULL;
     mdist_loop_t *loop = NULL;
     mdist_value_t *outputs = NULL;
-    GIVES(MDIST_OK, mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &source, &error));
-    GIVES(MDIST_OK, mdist_dataset_batch(source, self->replicas, 0, &batches, &error));
+    GIVES(MDIST_OK, mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &source, NULL, &error));
+    GIVES(MDIST_OK, mdist_dataset_batch(source, self->replicas, &batches, NULL, &error));
     GIVES(MDIST_OK, mdist_distribute_dataset(self->strategy, batches, &cut, NULL, &error));
     GIVES(MDIST_OK, mdist_iterator_create(cut, &iterator, &error));
     GIVES(MDIST_OK, mdist_run_steps(self->strategy, iterator, 1, double_and_put_out, NULL, NULL, &loop, NULL, &error));

@@ -16,10 +16,10 @@ static int32_t make_share(const mdist_input_context_t *context, mdist_dataset_t 
     const Shares *const shares = user_data;
     mdist_dataset_t *numbers = NULL, *more = NULL, *batches = NULL;
     const uint64_t count = shares->flags & ENDLESS ? MDIST_FOREVER : 1;
-    GIVES(MDIST_OK, mdist_dataset_range(0, shares->numbers, 1, &numbers, &error));
-    GIVES(MDIST_OK, mdist_dataset_repeat(numbers, count, &more, &error));
-    GIVES(MDIST_OK, mdist_dataset_batch(more, shares->batch, 0, &batches, &error));
-    GIVES(MDIST_OK, mdist_dataset_shard(batches, context->pipeline_count, context->pipeline, out, &error));
+    GIVES(MDIST_OK, mdist_dataset_range(0, shares->numbers, 1, &numbers, NULL, &error));
+    GIVES(MDIST_OK, mdist_dataset_repeat(numbers, count, &more, NULL, &error));
+    GIVES(MDIST_OK, mdist_dataset_batch(more, shares->batch, &batches, NULL, &error));
+    GIVES(MDIST_OK, mdist_dataset_shard(batches, context->pipeline_count, context->pipeline, out, NULL, &error));
     mdist_dataset_destroy(numbers);
     mdist_dataset_destroy(more);
     mdist_dataset_destroy(batches);
@@ -65,8 +65,8 @@ static void functions_take_their_shares(void) {
 static mdist_dataset_t *hinted(mdist_strategy_t *strategy, mdist_dataset_t *numbers) {
     const mdist_input_options_t options = {.struct_size = sizeof options, .policy = MDIST_SHARD_MARKED};
     mdist_dataset_t *shard = NULL, *batches = NULL;
-    GIVES(MDIST_OK, mdist_dataset_shard(numbers, MDIST_ONE_PER_WORKER, 0, &shard, &error));
-    GIVES(MDIST_OK, mdist_dataset_batch(shard, 2, 0, &batches, &error));
+    GIVES(MDIST_OK, mdist_dataset_shard(numbers, MDIST_ONE_PER_WORKER, 0, &shard, NULL, &error));
+    GIVES(MDIST_OK, mdist_dataset_batch(shard, 2, &batches, NULL, &error));
     mdist_dataset_destroy(numbers);
     mdist_dataset_destroy(shard);
     return dealt_out(strategy, batches, &options);
@@ -76,7 +76,7 @@ static void a_hint_is_each_workers_shard(void) {
     mdist_strategy_t *strategy = join();
     const Expected shards = {{"[0] | [2] | [4] | [6]", "[1] | [3] | [5] | [7]"}, "1 1 | 1 1 | 1 1 | 1 1"};
     mdist_dataset_t *numbers = NULL;
-    GIVES(MDIST_OK, mdist_dataset_range(0, 8, 1, &numbers, &error));
+    GIVES(MDIST_OK, mdist_dataset_range(0, 8, 1, &numbers, NULL, &error));
     require_dealt(strategy, hinted(strategy, numbers), &shards);
     mdist_strategy_destroy(strategy);
 }
@@ -92,8 +92,8 @@ static void a_hint_needs_an_element_for_each(void) {
     mdist_strategy_t *strategy = join();
     for (int64_t kept = 0; kept <= 2; ++kept) {
         mdist_dataset_t *numbers = NULL, *few = NULL;
-        GIVES(MDIST_OK, mdist_dataset_range(0, 8, 1, &numbers, &error));
-        GIVES(MDIST_OK, mdist_dataset_filter(numbers, keep_below, &kept, NULL, &few, &error));
+        GIVES(MDIST_OK, mdist_dataset_range(0, 8, 1, &numbers, NULL, &error));
+        GIVES(MDIST_OK, mdist_dataset_filter(numbers, keep_below, &kept, NULL, &few, NULL, &error));
         mdist_dataset_destroy(numbers);
         mdist_dataset_t *const out = hinted(strategy, few);
         const Expected none = {{"", ""}, ""}, two = {{"[0]", "[1]"}, "1 1"};

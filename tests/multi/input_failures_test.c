@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input fails on one of several workers, or is not the same on all. All workers must be told, and none may wait in
 // vain.
+#include "dataset_options.h"
 #include "multi.h"
 
 #include <signal.h>
@@ -23,9 +24,9 @@ static int32_t make_mapped(const mdist_input_context_t *context, mdist_dataset_t
     (void)user_data;
     mdist_dataset_t *numbers = NULL, *mapped = NULL;
     const mdist_tensor_t scalar = tensor_of(NULL, MDIST_INT64, 0);
-    if (mdist_dataset_range(0, 8 + context->pipeline, 1, &numbers, NULL) != MDIST_OK) return 1;
+    if (mdist_dataset_range(0, 8 + context->pipeline, 1, &numbers, NULL, NULL) != MDIST_OK) return 1;
     if (mdist_dataset_map(numbers, refuse_third, NULL, NULL, &scalar, 1, &mapped, NULL, NULL) != MDIST_OK) return 1;
-    mdist_dataset_batch(mapped, 1, 0, out, NULL);
+    mdist_dataset_batch(mapped, 1, out, NULL, NULL);
     mdist_dataset_destroy(numbers);
     mdist_dataset_destroy(mapped);
     return 0;
@@ -99,8 +100,8 @@ static int32_t count_up(uint64_t index, const mdist_tensor_t *outputs, size_t ou
 static int32_t make_counted(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
     (void)user_data;
     const mdist_tensor_t scalar = tensor_of(NULL, MDIST_INT64, 0);
-    const uint32_t flags = context->pipeline == 1 ? 0 : MDIST_GENERATOR_ANY_THREAD;
-    return mdist_dataset_from_generator(count_up, NULL, NULL, NULL, &scalar, 1, flags, out, NULL);
+    return mdist_dataset_from_generator(count_up, NULL, NULL, NULL, &scalar, 1, out,
+                                        context->pipeline == 1 ? NULL : &any_thread, NULL);
 }
 
 /// A distribution that fails on one worker fails on all. The job goes on.

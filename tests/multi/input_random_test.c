@@ -25,7 +25,7 @@ static const char *const way_names[] = {"OFF", "AUTO", "FILE", "DATA", "HINT", "
 static int32_t make_own(const mdist_input_context_t *context, mdist_dataset_t **out, void *user_data) {
     Pipeline *self = user_data;
     // Each element goes to one input pipeline.
-    return mdist_dataset_shard(self->dataset, context->pipeline_count, context->pipeline, out, NULL) != MDIST_OK;
+    return mdist_dataset_shard(self->dataset, context->pipeline_count, context->pipeline, out, NULL, NULL) != MDIST_OK;
 }
 
 static const char *const uneven_names[] = {"", ", spread", ", weighted"};

@@ -52,9 +52,9 @@ static mdist_dataset_t *lines_in_batches(const char *folder, const char *names, 
         REQUIRE(fclose(file) == 0);
     }
     mdist_dataset_t *files = NULL, *rows = NULL, *batches = NULL;
-    GIVES(MDIST_OK, mdist_dataset_files(pointers, count, &files, &error));
+    GIVES(MDIST_OK, mdist_dataset_files(pointers, count, &files, NULL, &error));
     GIVES(MDIST_OK, mdist_dataset_text_lines(files, &rows, NULL, &error));
-    GIVES(MDIST_OK, mdist_dataset_batch(rows, batch, 0, &batches, &error));
+    GIVES(MDIST_OK, mdist_dataset_batch(rows, batch, &batches, NULL, &error));
     mdist_dataset_destroy(files);
     mdist_dataset_destroy(rows);
     return batches;
@@ -125,10 +125,10 @@ static void uncounted_files_on_two_by_one(void) {
     mdist_dataset_t *names = NULL, *kept = NULL, *rows = NULL, *batches = NULL;
     for (int some = 0; some < 2; ++some) {
         const char *const paths[] = {some ? "/A" : "/C", "/B"};
-        GIVES(MDIST_OK, mdist_dataset_files(paths, 2, &names, &error));
-        GIVES(MDIST_OK, mdist_dataset_filter(names, keep_a, NULL, NULL, &kept, &error));
+        GIVES(MDIST_OK, mdist_dataset_files(paths, 2, &names, NULL, &error));
+        GIVES(MDIST_OK, mdist_dataset_filter(names, keep_a, NULL, NULL, &kept, NULL, &error));
         GIVES(MDIST_OK, mdist_dataset_text_lines(kept, &rows, NULL, &error));
-        GIVES(MDIST_OK, mdist_dataset_batch(rows, 2, 0, &batches, &error));
+        GIVES(MDIST_OK, mdist_dataset_batch(rows, 2, &batches, NULL, &error));
         mdist_dataset_t *const out = dealt_out(strategy, batches, NULL);
         const Dealt got = dealt_by(strategy, out);
         REQUIRE(got.status == MDIST_ERR_FAILED_PRECONDITION);

@@ -27,7 +27,7 @@ static mdist_iterator_t *own_rows(void) {
     const mdist_tensor_t array = tensor_of(rows, MDIST_FLOAT32, rank + 2);
     mdist_dataset_t *dataset = NULL;
     mdist_iterator_t *iterator = NULL;
-    GIVES(MDIST_OK, mdist_dataset_from_tensors(&array, 1, NULL, NULL, &dataset, &error));
+    GIVES(MDIST_OK, mdist_dataset_from_tensors(&array, 1, NULL, NULL, &dataset, NULL, &error));
     GIVES(MDIST_OK, mdist_iterator_create(dataset, &iterator, &error));
     mdist_dataset_destroy(dataset);
     return iterator;

@@ -28,7 +28,7 @@ static int32_t keep_all(const mdist_tensor_t *inputs, size_t count, int32_t *kee
     return 0;
 }
 static mdist_dataset_t *kept(mdist_dataset_t *source) {
-    MADE(mdist_dataset_filter(source, keep_all, NULL, NULL, &out, &error), source);
+    MADE(mdist_dataset_filter(source, keep_all, NULL, NULL, &out, NULL, &error), source);
 }
 
 static mdist_dataset_t *tenfolded(mdist_dataset_t *source, uint32_t parallel) {
@@ -58,7 +58,7 @@ static mdist_dataset_t *names_of(uint64_t count) {
         file_name(text[file], sizeof text[file], file);
         paths[file] = text[file];
     }
-    MADE(mdist_dataset_files(paths, count, &out, &error), NULL);
+    MADE(mdist_dataset_files(paths, count, &out, NULL, &error), NULL);
 }
 static mdist_dataset_t *read_from(mdist_dataset_t *names, uint64_t cycle, uint64_t block, uint64_t parallel) {
     mdist_read_options_t options = {.struct_size = sizeof options};

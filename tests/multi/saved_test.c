@@ -10,9 +10,9 @@ enum { ROWS = 50, BATCH = 6, STEPS = 9 };
 
 static mdist_dataset_t *mixed_batches(uint64_t seed) {
     mdist_dataset_t *rows = NULL, *mixed = NULL, *batches = NULL;
-    GIVES(MDIST_OK, mdist_dataset_range(0, ROWS, 1, &rows, &error));
-    GIVES(MDIST_OK, mdist_dataset_shuffle(rows, ROWS, seed, 1, &mixed, &error));
-    GIVES(MDIST_OK, mdist_dataset_batch(mixed, BATCH, 0, &batches, &error));
+    GIVES(MDIST_OK, mdist_dataset_range(0, ROWS, 1, &rows, NULL, &error));
+    GIVES(MDIST_OK, mdist_dataset_shuffle(rows, ROWS, seed, &mixed, NULL, &error));
+    GIVES(MDIST_OK, mdist_dataset_batch(mixed, BATCH, &batches, NULL, &error));
     mdist_dataset_destroy(rows);
     mdist_dataset_destroy(mixed);
     return batches;

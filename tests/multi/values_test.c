@@ -165,8 +165,8 @@ static void deals_out_batches(void) {
     mdist_dataset_t *range = NULL, *batches = NULL, *dealt = NULL;
     mdist_iterator_t *iterator = NULL;
     GIVES(MDIST_OK, mdist_tensor_describe(numbers, MDIST_FLOAT32, shape, 1, &tensor, &error));
-    GIVES(MDIST_OK, mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &range, &error));
-    GIVES(MDIST_OK, mdist_dataset_batch(range, 5, 0, &batches, &error));
+    GIVES(MDIST_OK, mdist_dataset_from_tensors(&tensor, 1, NULL, NULL, &range, NULL, &error));
+    GIVES(MDIST_OK, mdist_dataset_batch(range, 5, &batches, NULL, &error));
     GIVES(MDIST_OK, mdist_distribute_dataset(strategy, batches, &dealt, NULL, &error));
     GIVES(MDIST_OK, mdist_iterator_create(dealt, &iterator, &error));
     for (uint32_t begin = 0; begin < 11; begin += 5) {

@@ -287,8 +287,8 @@ MDIST_TEST_HELPER int case_uneven_means(mdist_strategy_t *strategy) {
     mdist_dataset_t *datasets[3];
     mdist_iterator_t *iterator = NULL;
     mdist_value_t *element = NULL, *own = NULL, *mean = NULL, *of_all = NULL;
-    NEED_OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &datasets[0], NULL));
-    NEED_OK(mdist_dataset_batch(datasets[0], 4, 0, &datasets[1], NULL));
+    NEED_OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &datasets[0], NULL, NULL));
+    NEED_OK(mdist_dataset_batch(datasets[0], 4, &datasets[1], NULL, NULL));
     NEED_OK(mdist_distribute_dataset(strategy, datasets[1], &datasets[2], NULL, NULL));
     NEED_OK(mdist_iterator_create(datasets[2], &iterator, NULL));
     NEED_OK(mdist_iterator_next_value(iterator, &element, NULL));

@@ -163,8 +163,8 @@ MDIST_TEST_HELPER int case_sums_until_the_end(mdist_strategy_t *strategy) {
     mdist_iterator_t *iterator = NULL;
     mdist_value_t *element = NULL;
     mdist_status_t status = MDIST_OK;
-    NEED_OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &datasets[0], NULL));
-    NEED_OK(mdist_dataset_batch(datasets[0], 2, 0, &datasets[1], NULL));
+    NEED_OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &datasets[0], NULL, NULL));
+    NEED_OK(mdist_dataset_batch(datasets[0], 2, &datasets[1], NULL, NULL));
     NEED_OK(mdist_distribute_dataset(strategy, datasets[1], &datasets[2], NULL, NULL));
     NEED_OK(mdist_iterator_create(datasets[2], &iterator, NULL));
     while ((status = mdist_iterator_next_value(iterator, &element, NULL)) == MDIST_OK) {

@@ -3,6 +3,7 @@
 // replicas. A scalar element is "7"; rows of uint8 are words, "[A0,A1]".
 #pragma once
 
+#include "dataset_options.h"
 #include "mdist_test.h"
 
 #include <inttypes.h>
@@ -10,8 +11,8 @@
 /// Makes a dataset of the numbers 0 ... count - 1, in batches; batch 0: not batched. NULL if that failed.
 MDIST_TEST_HELPER mdist_dataset_t *numbers_in_batches(int64_t count, uint64_t batch, int drop_remainder) {
     mdist_dataset_t *numbers = NULL, *batches = NULL;
-    if (mdist_dataset_range(0, count, 1, &numbers, NULL) != MDIST_OK || batch == 0) return numbers;
-    mdist_dataset_batch(numbers, batch, drop_remainder, &batches, NULL);
+    if (mdist_dataset_range(0, count, 1, &numbers, NULL, NULL) != MDIST_OK || batch == 0) return numbers;
+    mdist_dataset_batch(numbers, batch, &batches, drop_remainder ? &whole_batches : NULL, NULL);
     mdist_dataset_destroy(numbers);
     return batches;
 }

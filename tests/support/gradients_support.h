@@ -6,6 +6,7 @@
 #include "mdist_test.h"
 
 #include <math.h>
+#include <sched.h>
 
 enum { MOST_GRADIENTS = 12, MOST_REPLICAS = 7, MOST_ELEMENTS = 70000 };
 
@@ -183,6 +184,17 @@ MDIST_TEST_HELPER void fill(const Trial *self, const mdist_tensor_t *tensor, uin
         write_element(self, (char *)tensor->data + i * size_of(tensor->dtype), tensor->dtype, replica, round, index, i);
 }
 
+/// Waits for the end of a round, or asks until it has ended.
+MDIST_TEST_HELPER mdist_status_t end_round(mdist_replica_t *replica, mdist_gradients_t *gradients, int waits,
+                                           double *norm, int32_t *finite, mdist_error_t **error) {
+    if (waits) return mdist_gradients_wait(replica, gradients, norm, finite, error);
+    for (int32_t done = 0; !done; sched_yield()) {
+        const mdist_status_t status = mdist_gradients_test(replica, gradients, &done, norm, finite, error);
+        if (status != MDIST_OK) return status;
+    }
+    return MDIST_OK;
+}
+
 /// Does one round: hands in all gradients, each replica in an order of its own.
 MDIST_TEST_HELPER int32_t play_round(mdist_replica_t *replica, Trial *self, int round) {
     const uint32_t id = mdist_replica_id(replica), local = mdist_replica_local_index(replica);
@@ -203,7 +215,8 @@ MDIST_TEST_HELPER int32_t play_round(mdist_replica_t *replica, Trial *self, int 
         else
             DO(mdist_gradients_ready(replica, self->gradients, order[i], error_out));
     }
-    DO(mdist_gradients_wait(replica, self->gradients, &self->norms[local], &self->finite[local], error_out));
+    const int waits = (self->seed >> mdist_replica_id(replica) & 1) != 0;
+    DO(end_round(replica, self->gradients, waits, &self->norms[local], &self->finite[local], error_out));
     return 0;
 }
 

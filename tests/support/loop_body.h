@@ -20,9 +20,9 @@ MDIST_TEST_HELPER int make_loop_data(mdist_strategy_t *strategy, mdist_iterator_
     const mdist_tensor_t arrays[] = {tensor_of(x, MDIST_FLOAT32, LOOP_ROWS), tensor_of(y, MDIST_FLOAT32, LOOP_ROWS)};
     const char *const paths[] = {"x", "y.neg"};
     mdist_dataset_t *rows = NULL, *named = NULL, *batched = NULL, *distributed = NULL;
-    NEED_OK(mdist_dataset_from_tensors(arrays, 2, NULL, NULL, &rows, NULL));
-    NEED_OK(mdist_dataset_with_paths(rows, paths, 2, &named, NULL));
-    NEED_OK(mdist_dataset_batch(named, LOOP_BATCH, 0, &batched, NULL));
+    NEED_OK(mdist_dataset_from_tensors(arrays, 2, NULL, NULL, &rows, NULL, NULL));
+    NEED_OK(mdist_dataset_with_paths(rows, paths, 2, &named, NULL, NULL));
+    NEED_OK(mdist_dataset_batch(named, LOOP_BATCH, &batched, NULL, NULL));
     NEED_OK(mdist_distribute_dataset(strategy, batched, &distributed, NULL, NULL));
     NEED_OK(mdist_iterator_create(distributed, iterator, NULL));
     mdist_dataset_t *const all[] = {rows, named, batched, distributed};

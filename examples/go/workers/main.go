@@ -77,7 +77,7 @@ func together(strategy *mdist.Strategy) error {
 	}
 	var memories [2]*mdist.Memory[int16]
 	var pairs [2]*mdist.Memory[int64]
-	var calls, inMiddle [2]*mdist.Call
+	var calls, inMiddle [2]*mdist.Prepared
 	for local := range calls {
 		if memories[local], err = mdist.Alloc[int16](nil, 0, 1); err != nil {
 			return err

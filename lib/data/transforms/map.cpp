@@ -61,9 +61,10 @@ class MapStream final : public Stream {
 };
 
 Failure inexact() {
-    return Failure(MDIST_ERR_FAILED_PRECONDITION,
-                   "mdist_dataset_map with MDIST_MAP_UNORDERED gives elements in the order in which calls end, so a "
-                   "saved position could not say which are left. To save an iterator, make the map without that flag")
+    return Failure(
+               MDIST_ERR_FAILED_PRECONDITION,
+               "mdist_dataset_map with MDIST_DATASET_UNORDERED gives elements in the order in which calls end, so a "
+               "saved position could not say which are left. To save an iterator, make the map without that flag")
         .reason("unordered");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a round: waits until all buckets are reduced, computes the norm, and clips the gradients.
+// The end of a round: once all buckets are reduced, computes the norm, and clips the gradients.
 #include "device/gpu/gpu.h"
 #include "reduce/float_environment.h"
 #include "reduce/reduce.h"
@@ -63,46 +63,59 @@ void Gradients::settle_missing(Party &replica, Share &share) {
     }
 }
 
-Gradients::Outcome Gradients::wait(Party &replica) {
-    Outcome outcome;
+bool Gradients::end(Party &replica, Outcome &outcome, Over over) {
+    bool ended = false;
     in_round(replica, [&](Share &share) {
         Round &round = share.round;
         settle_missing(replica, share);
         if (round.accumulates) {
             ++round.rounds_before;
         } else {
-            await_buckets(replica, share);
-            if (plan_.options().norm) {
-                outcome.norm = norm(replica, share);
-                outcome.finite = std::isfinite(outcome.norm);
-                clip(replica, share, outcome);
-            }
+            if (!round.ending) begin_end(replica, round);
+            if (!finish(replica, share, outcome, over)) return;
             std::fill(round.kept.begin(), round.kept.end(), 0);
             round.rounds_before = 0;
         }
         close(replica, round);
+        ended = true;
     });
-    return outcome;
+    return ended;
+}
+
+void Gradients::begin_end(Party &replica, Round &round) {
+    round.squares.assign(plan_.options().norm ? plan_.block_count() : 0, 0);
+    round.squares_on_gpu.reset();
+    round.buckets_over = 0;
+    round.ending = true;
+    replica.being_ended = this;
+}
+
+/// Whether all buckets are reduced and clipped.
+bool Gradients::finish(Party &replica, Share &share, Outcome &outcome, Over over) {
+    if (!buckets_over(replica, share, over)) return false;
+    if (!plan_.options().norm) return true;
+    if (!norm_over(replica, share, over)) return false;
+    const reduce::FloatEnvironment environment;
+    outcome.norm = root_of_sum(share.round.squares);
+    outcome.finite = std::isfinite(outcome.norm);
+    clip(replica, share, outcome);
+    return true;
 }
 
 /// Reads a reduced bucket again for the norm while later buckets are still under way.
-void Gradients::await_buckets(const Party &replica, Share &share) {
+bool Gradients::buckets_over(const Party &replica, Share &share, Over over) {
     Round &round = share.round;
-    round.squares.assign(plan_.options().norm ? plan_.block_count() : 0, 0);
     Device &device = replica.device();
-    const std::size_t bytes = round.squares.size() * sizeof(double);
-    if (device.gpu() != nullptr && plan_.options().norm) {
-        round.squares_on_gpu = device.allocate(bytes);
-        device.zero(round.squares_on_gpu.get(), bytes);
+    for (; round.buckets_over < plan_.buckets().size(); ++round.buckets_over) {
+        if (!over(*round.started[round.buckets_over])) return false;
+        const GradientPlan::Bucket &bucket = plan_.buckets()[round.buckets_over];
+        if (plan_.options().lent) unpack(replica, share, bucket);
+        if (plan_.options().norm) add_squares(replica, share, bucket);
     }
-    for (std::size_t b = 0; b < plan_.buckets().size(); ++b) {
-        job_->comm.operations().wait(*share.round.started[b], kNoDeadline);
-        if (plan_.options().lent) unpack(replica, share, plan_.buckets()[b]);
-        if (plan_.options().norm) add_squares(replica, share, plan_.buckets()[b]);
-    }
-    if (!round.squares_on_gpu) return;
-    device.copy_out(round.squares.data(), round.squares_on_gpu.get(), bytes);
+    if (!round.squares_on_gpu) return true;
+    device.copy_out(round.squares.data(), round.squares_on_gpu.get(), round.squares.size() * sizeof(double));
     round.squares_on_gpu.reset();
+    return true;
 }
 
 /// Adds this replica's terms of the norm: every Nth block, so that all replicas have about as much to do in each
@@ -110,6 +123,12 @@ void Gradients::await_buckets(const Party &replica, Share &share) {
 void Gradients::add_squares(const Party &replica, Share &share, const GradientPlan::Bucket &bucket) {
     const uint32_t replicas = job_->replicas.count();
     Gpu *const gpu = replica.device().gpu();
+    Round &round = share.round;
+    if (gpu != nullptr && !round.squares_on_gpu) {
+        const std::size_t bytes = round.squares.size() * sizeof(double);
+        round.squares_on_gpu = replica.device().allocate(bytes);
+        replica.device().zero(round.squares_on_gpu.get(), bytes);
+    }
     const reduce::FloatEnvironment environment;
     std::vector<mdist_gpu_squares> on_gpu; // of the whole bucket, for one call
     for (std::size_t i = bucket.end; i-- > bucket.begin;) {
@@ -119,24 +138,23 @@ void Gradients::add_squares(const Party &replica, Share &share, const GradientPl
             if (block.number % replicas != replica.id()) continue;
             const void *const data = data_of(share, i) + block.begin * dtype_size(dtype);
             if (gpu != nullptr)
-                on_gpu.push_back({dtype, data, block.elements,
-                                  static_cast<double *>(share.round.squares_on_gpu.get()) + block.number});
+                on_gpu.push_back(
+                    {dtype, data, block.elements, static_cast<double *>(round.squares_on_gpu.get()) + block.number});
             else
-                share.round.squares[block.number] = reduce::sum_of_squares(dtype, data, block.elements);
+                round.squares[block.number] = reduce::sum_of_squares(dtype, data, block.elements);
         }
     }
     if (gpu != nullptr) gpu->squares(on_gpu);
 }
 
-/// Exchanges the terms between all replicas, each added to zeros, and adds them up in their order.
-double Gradients::norm(Party &replica, Share &share) {
-    std::vector<double> &squares = share.round.squares;
-    const mdist_buffer_t buffer = {squares.data(), squares.size(), MDIST_FLOAT64, 0};
-    const auto exchange = start(replica, share.round, plan_.buckets().size(), {buffer}, MDIST_SUM);
-    share.round.started.push_back(exchange);
-    job_->comm.operations().wait(*exchange, kNoDeadline);
-    const reduce::FloatEnvironment environment;
-    return root_of_sum(squares);
+/// Exchanges the terms between all replicas, each added to zeros.
+bool Gradients::norm_over(Party &replica, Share &share, Over over) {
+    Round &round = share.round;
+    if (round.started.size() == plan_.buckets().size()) {
+        const mdist_buffer_t buffer = {round.squares.data(), round.squares.size(), MDIST_FLOAT64, 0};
+        round.started.push_back(start(replica, round, plan_.buckets().size(), {buffer}, MDIST_SUM));
+    }
+    return over(*round.started.back());
 }
 
 /// Does nothing if the norm is neither too large nor infinite.

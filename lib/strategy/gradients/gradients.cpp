@@ -57,7 +57,7 @@ void Gradients::make_shares() {
         share->round.ready.resize(plan_.count());
         share->round.kept.resize(plan_.count());
         share->round.missing.resize(plan_.buckets().size());
-        share->round.started.reserve(plan_.buckets().size());
+        share->round.started.reserve(plan_.buckets().size() + 1);
         shares_.push_back(std::move(share));
     }
     for (std::size_t local = count; local < former_.size(); ++local)
@@ -88,6 +88,7 @@ void Gradients::in_round(Party &replica, FunctionRef<void(Share &)> call) {
         call(share);
     } catch (...) {
         share.round.failed = true;
+        replica.being_ended = nullptr;
         rethrow();
     }
 }
@@ -110,6 +111,7 @@ void Gradients::open(Party &replica, Share &share) {
     for (std::size_t b = 0; b < round.missing.size(); ++b)
         round.missing[b] = plan_.buckets()[b].end - plan_.buckets()[b].begin;
     round.started.clear();
+    round.ending = false;
     round.accumulates = false;
     round.failed = false;
     round.open = true;
@@ -118,6 +120,7 @@ void Gradients::open(Party &replica, Share &share) {
 void Gradients::close(Party &replica, Round &round) noexcept {
     round.open = false;
     round.started.clear();
+    replica.being_ended = nullptr;
     auto &held = replica.unfinished;
     const auto self = std::find_if(held.begin(), held.end(), [this](const auto &each) { return each.get() == this; });
     if (self != held.end()) held.erase(self);
@@ -130,7 +133,7 @@ std::string Gradients::leave(const Party &replica) {
     round.started.clear();
     if (round.failed) return "";
     return text("the step of replica ", replica.id(), " ended within a round of gradients (", round.ready_count, " of ",
-                plan_.count(), " ready); mdist_gradients_wait ends it");
+                plan_.count(), " ready); mdist_gradients_wait or mdist_gradients_test ends it");
 }
 
 void Gradients::accumulate(Party &replica) {
@@ -148,9 +151,9 @@ void Gradients::accumulate(Party &replica) {
 
 void Gradients::need_not_ready(const Round &round, std::size_t index) const {
     if (round.ready[index])
-        throw Failure(
-            MDIST_ERR_FAILED_PRECONDITION,
-            text(plan_.text(index), " is already ready in this round; call mdist_gradients_wait before the next round"))
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      text(plan_.text(index),
+                           " is already ready in this round; end it by mdist_gradients_wait or mdist_gradients_test"))
             .reason("ready_twice");
 }
 

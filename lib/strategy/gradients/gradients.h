@@ -2,7 +2,7 @@
 // Gradients: buffers for a model's gradients on each local replica, reduced in buckets over all replicas. Each replica
 // goes through rounds:
 //
-//   closed --accumulate(), ready()--> open --wait()--> closed        called by the replica's thread only
+//   closed --accumulate(), ready()--> open --end()--> closed         called by the replica's thread only
 //                                     open --leave()-> closed        the step ends, which fails the run
 //
 // A round either reduces or accumulates. In a round that reduces, buckets start in the plan's order as their gradients
@@ -56,7 +56,10 @@ class Gradients final : public Unfinished, public OfSpan, public std::enable_sha
         double norm = 0;
         bool finite = true;
     };
-    Outcome wait(Party &replica);
+    /// Waits until an operation is over, or just tells whether it is.
+    using Over = FunctionRef<bool(Operation &)>;
+    /// Goes on with the end of the round while operations are `over`. Returns whether the round has ended.
+    bool end(Party &replica, Outcome &outcome, Over over);
 
     std::string leave(const Party &replica) override;
     /// Begins anew, with the replicas of the next generation: nothing is accumulated, nothing is lent.
@@ -71,8 +74,10 @@ class Gradients final : public Unfinished, public OfSpan, public std::enable_sha
         std::vector<char> ready; // by gradient
         std::size_t ready_count = 0;
         std::vector<std::size_t> missing;                // by bucket: how many of its gradients are not ready
-        std::vector<std::shared_ptr<Operation>> started; // the first buckets' operations
-        std::vector<double> squares;                     // by block, once there is a norm to compute
+        std::vector<std::shared_ptr<Operation>> started; // the first buckets' operations; after all of them, the norm's
+        bool ending = false;                             // all are ready, and a call has begun to end the round
+        std::size_t buckets_over = 0;                    // once it is ending
+        std::vector<double> squares;                     // by block, of reduced buckets; empty if no norm is wanted
         Memory squares_on_gpu;                           // the same on a GPU, before they are copied to `squares`
         std::vector<char> packed;                        // by buffer: whether it was packed
 
@@ -125,8 +130,10 @@ class Gradients final : public Unfinished, public OfSpan, public std::enable_sha
                                      const std::vector<mdist_buffer_t> &buffers, int32_t op);
     const std::string &subject(Round &round, std::size_t number);
 
-    void await_buckets(const Party &replica, Share &share);
-    double norm(Party &replica, Share &share);
+    void begin_end(Party &replica, Round &round);
+    bool finish(Party &replica, Share &share, Outcome &outcome, Over over);
+    bool buckets_over(const Party &replica, Share &share, Over over);
+    bool norm_over(Party &replica, Share &share, Over over);
     void add_squares(const Party &replica, Share &share, const GradientPlan::Bucket &bucket);
     void clip(const Party &replica, const Share &share, const Outcome &outcome) const;
     void zero_all(const Party &replica, const Share &share) const;

@@ -13,7 +13,7 @@ void Gradients::lend(uint32_t local, const std::vector<void *> &addresses) {
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text("local replica ", local,
                            " is within a round of these gradients, and the library may be using the memory that it has "
-                           "lent; lend after mdist_gradients_wait, or pass the address to mdist_gradients_ready_at"))
+                           "lent; lend after the round has ended, or pass the address to mdist_gradients_ready_at"))
             .reason("round_has_begun");
     for (std::size_t i = 0; i < plan_.count(); ++i) {
         share.lent[i].store(static_cast<char *>(addresses[i]), std::memory_order_relaxed);
@@ -37,8 +37,9 @@ void Gradients::check_place(uint32_t local, std::size_t index, const void *data)
 void Gradients::need_memory(const Share &share, std::size_t index) const {
     if (data_of(share, index) != nullptr || plan_.bytes_of(index) == 0) return;
     throw Failure(MDIST_ERR_FAILED_PRECONDITION,
-                  text(plan_.text(index), " has no memory; lend it with mdist_gradients_lend, or say where it lies with "
-                                          "mdist_gradients_ready_at"))
+                  text(plan_.text(index),
+                       " has no memory; lend it with mdist_gradients_lend, or say where it lies with "
+                       "mdist_gradients_ready_at"))
         .reason("not_lent");
 }
 
@@ -51,8 +52,7 @@ void Gradients::ready_at(Party &replica, std::size_t index, void *data) {
             throw invalid(text(plan_.text(index),
                                " has memory of the library, and data is another address. Write it where "
                                "mdist_gradients_tensor says, or lend memory with mdist_gradients_create_lent"));
-        if (data == nullptr && plan_.bytes_of(index) != 0)
-            throw invalid(text("data is NULL for ", plan_.text(index)));
+        if (data == nullptr && plan_.bytes_of(index) != 0) throw invalid(text("data is NULL for ", plan_.text(index)));
         share.data[index].store(static_cast<char *>(data), std::memory_order_relaxed);
         mark(replica, share, index);
     });

@@ -18,13 +18,19 @@ bool Party::idle() const {
     return idle;
 }
 
-void Party::require_concurrent(const char *function) const {
+void Party::require_concurrent(const char *function, const Unfinished *own) const {
     if (!concurrent())
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       text(function,
                            " in a step needs executor: threads; with executor: caller the replicas run one after "
                            "another, so reduce between runs (mdist_strategy_all_reduce, mdist_strategy_reduce)"))
             .reason("executor_caller");
+    if (being_ended != nullptr && being_ended != own)
+        throw Failure(MDIST_ERR_FAILED_PRECONDITION,
+                      text(function,
+                           " while a round of gradients ends; call mdist_gradients_test until it says done, or "
+                           "mdist_gradients_wait, and then this"))
+            .reason("round_ends");
 }
 
 void Party::await_turn(const char *function) {

@@ -44,8 +44,9 @@ class Party {
 
     /// Whether the other parties' steps can run while this one waits. With executor `caller` they cannot.
     bool concurrent() const;
-    /// Checks calls in which parties communicate. Throws FAILED_PRECONDITION unless concurrent().
-    void require_concurrent(const char *function) const;
+    /// Checks calls in which parties communicate. Throws FAILED_PRECONDITION unless concurrent(), and if something else
+    /// than `own` is ending.
+    void require_concurrent(const char *function, const Unfinished *own = nullptr) const;
     /// Whether its step has ended all work that it has begun.
     bool idle() const;
     /// The same for calls of all replicas that wait. Returns when everything that the party has started among all
@@ -62,6 +63,9 @@ class Party {
     std::atomic<bool> entered{false};
     /// Work that its step has begun and not ended.
     std::vector<std::shared_ptr<Unfinished>> unfinished;
+    /// One of them that its step is ending by calls that don't wait. How far the end has come is then a matter of time,
+    /// and so would be the place of any other operation among those of all replicas.
+    const Unfinished *being_ended = nullptr;
     std::unique_ptr<Attachment> attachment;
 
   protected:

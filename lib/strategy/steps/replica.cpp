@@ -133,6 +133,7 @@ bool Replica::end_work() noexcept {
     // Operations that were started and not waited for are waited for with the rest of the stream.
     join_lanes();
     unfinished.clear(); // nothing uses their memory any more
+    being_ended = nullptr;
     return left || worked || posted;
 }
 

@@ -41,7 +41,7 @@ func (d *Dataset) Shard(shards, number int) (*Dataset, error) {
 		return nil, err
 	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_shard(d.handle, all, which, out, story)
+		return C.mdist_dataset_shard(d.handle, all, which, out, nil, story)
 	})
 }
 
@@ -53,7 +53,8 @@ func (d *Dataset) Shuffle(buffer int, seed uint64, reshuffle bool) (*Dataset, er
 		return nil, err
 	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_shuffle(d.handle, elements, C.uint64_t(seed), flag(reshuffle), out, story)
+		return C.mdist_dataset_shuffle(d.handle, elements, C.uint64_t(seed), out,
+			chosen(C.MDIST_DATASET_SAME_ORDER, !reshuffle), story)
 	})
 }
 
@@ -64,7 +65,7 @@ func (d *Dataset) Repeat(times int) (*Dataset, error) {
 		return nil, err
 	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_repeat(d.handle, repetitions, out, story)
+		return C.mdist_dataset_repeat(d.handle, repetitions, out, nil, story)
 	})
 }
 
@@ -75,7 +76,7 @@ func (d *Dataset) Batch(size int, dropRemainder bool) (*Dataset, error) {
 		return nil, err
 	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_batch(d.handle, elements, flag(dropRemainder), out, story)
+		return C.mdist_dataset_batch(d.handle, elements, out, chosen(C.MDIST_DATASET_DROP_REMAINDER, dropRemainder), story)
 	})
 }
 
@@ -86,7 +87,7 @@ func (d *Dataset) Prefetch(elements int) (*Dataset, error) {
 		return nil, err
 	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_prefetch(d.handle, ahead, out, story)
+		return C.mdist_dataset_prefetch(d.handle, ahead, out, nil, story)
 	})
 }
 
@@ -123,6 +124,14 @@ func (d *Dataset) make(create func(**C.mdist_dataset_t, **C.mdist_error_t) C.mdi
 	made := &Dataset{handle, d.failures}
 	runtime.SetFinalizer(made, (*Dataset).Close)
 	return made, nil
+}
+
+// chosen gives options with one flag, or nil.
+func chosen(flag C.uint32_t, set bool) *C.mdist_dataset_options_t {
+	if !set {
+		return nil
+	}
+	return &C.mdist_dataset_options_t{struct_size: C.sizeof_mdist_dataset_options_t, flags: flag}
 }
 
 func flag(set bool) C.int32_t {

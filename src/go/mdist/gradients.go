@@ -190,6 +190,17 @@ func (g *Gradients) Wait(replica *Replica) (norm float64, finite bool, err error
 	return float64(length), good != 0, err
 }
 
+// Test does what Wait does, without waiting for other replicas: it says whether the round has ended. Call it until it has,
+// and meanwhile nothing else that communicates. A goroutine that has nothing else to do may call runtime.Gosched in between.
+func (g *Gradients) Test(replica *Replica) (done bool, norm float64, finite bool, err error) {
+	defer runtime.KeepAlive(g)
+	var over, good C.int32_t
+	var length C.double
+	var story *C.mdist_error_t
+	err = check(C.mdist_gradients_test(replica.handle, g.handle, &over, &length, &good, &story), &story)
+	return over != 0, float64(length), good != 0, err
+}
+
 // keep is for slices, also over memory that was lent.
 func (g *Gradients) keep() {
 	runtime.SetFinalizer(g, nil)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -122,6 +123,39 @@ func TestTrainingWithGradientsEndsInTheBitsOfTheCProgram(t *testing.T) {
 		}
 		equal(t, "the output", output.String(), expected)
 		equal(t, "replica 1", parameters[1], parameters[0])
+	})
+}
+
+func TestARoundEndsByAskingInALoop(t *testing.T) {
+	eachWay(t, 2, func(t *testing.T, strategy *mdist.Strategy, run run) {
+		gradients := must(strategy.NewGradients(mdist.GradientsOptions{}, mdist.Describe[float32](3)))
+		defer gradients.Close()
+		_, err := run(func(replica *mdist.Replica) error {
+			one, err := gradients.Tensor(replica.LocalIndex(), 0)
+			if err != nil {
+				return err
+			}
+			copy(mdist.UnsafeSlice[float32](one), []float32{1, 1, 1})
+			if err := gradients.Ready(replica, 0); err != nil {
+				return err
+			}
+			for {
+				done, norm, finite, err := gradients.Test(replica)
+				if err != nil {
+					return err
+				}
+				if !done {
+					runtime.Gosched()
+					continue
+				}
+				if norm != math.Sqrt(12) || !finite {
+					return fmt.Errorf("norm %v, finite %v", norm, finite)
+				}
+				return nil
+			}
+		})
+		succeeds(t, err)
+		equal(t, "the sum", mdist.Copy[float32](must(gradients.Tensor(1, 0))), []float32{2, 2, 2})
 	})
 }
 

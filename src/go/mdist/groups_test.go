@@ -205,7 +205,7 @@ func TestPreparedCallsGiveWhatTheCollectivesGive(t *testing.T) {
 			copy(memory.UnsafeSlice(), numbers)
 			return memory, []mdist.Buffer{memory.Buffer()}
 		}
-		var calls [2][]*mdist.Call
+		var calls [2][]*mdist.Prepared
 		var found [2][]*mdist.Memory[int32]
 		for local := 0; local < 2; local++ {
 			own := strategy.Prepare(local)
@@ -221,7 +221,7 @@ func TestPreparedCallsGiveWhatTheCollectivesGive(t *testing.T) {
 			_, in := alloc(id)
 			_, pair := alloc(id, 5)
 			_, three := alloc(id, id, id)
-			calls[local] = []*mdist.Call{
+			calls[local] = []*mdist.Prepared{
 				must(own.AllReduce(mdist.Sum, sums...)), must(own.AllGather(in, gather)),
 				must(own.ReduceScatter(mdist.Max, pair, scatter)), must(own.AllToAll(pair, turn)),
 				must(own.AllToAllParts(three, []int{1, 2}, part, []int{1 + local, 1 + local})),
@@ -267,7 +267,7 @@ func TestMembersAloneMakeThePreparedCallsOfTheirGroup(t *testing.T) {
 		operator := must(mdist.NewOperator("affine", 2, compose))
 		defer operator.Close()
 		pair := must(strategy.NewGroup(2, 0))
-		var calls [3][]*mdist.Call
+		var calls [3][]*mdist.Prepared
 		var products [3]*mdist.Memory[int64]
 		var gathered, taken [3]*mdist.Memory[int32]
 		for _, local := range []int{0, 2} {
@@ -283,7 +283,7 @@ func TestMembersAloneMakeThePreparedCallsOfTheirGroup(t *testing.T) {
 				}
 			}
 			in, out := []mdist.Buffer{three.Buffer()}, []mdist.Buffer{taken[local].Buffer()}
-			calls[local] = []*mdist.Call{
+			calls[local] = []*mdist.Prepared{
 				must(own.AllReduce(operator.Op(), products[local].Buffer())),
 				must(own.WithTimeout(time.Minute).AllGather([]mdist.Buffer{one.Buffer()},
 					[]mdist.Buffer{gathered[local].Buffer()})),

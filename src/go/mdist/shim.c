@@ -195,7 +195,7 @@ mdist_status_t mdistgo_dataset_map(const mdist_dataset_t *source, uintptr_t stat
 
 mdist_status_t mdistgo_dataset_from_tensors(const mdist_tensor_t *arrays, size_t count, void *memory,
                                             mdist_dataset_t **out, mdist_error_t **error) {
-    return mdist_dataset_from_tensors(arrays, count, memory, mdist_free, out, error);
+    return mdist_dataset_from_tensors(arrays, count, memory, mdist_free, out, NULL, error);
 }
 
 mdist_status_t mdistgo_set_result(mdist_replica_t *replica, size_t index, const char *path, mdist_tensor_t tensor,
@@ -348,7 +348,7 @@ static int32_t filter(const mdist_tensor_t *inputs, size_t input_count, int32_t 
 
 mdist_status_t mdistgo_dataset_filter(const mdist_dataset_t *source, uintptr_t state, mdist_dataset_t **out,
                                       mdist_error_t **error) {
-    return mdist_dataset_filter(source, filter, (void *)state, release, out, error);
+    return mdist_dataset_filter(source, filter, (void *)state, release, out, NULL, error);
 }
 
 static int32_t generate(uint64_t index, const mdist_tensor_t *outputs, size_t output_count, void **iteration,
@@ -360,8 +360,9 @@ static int32_t generate(uint64_t index, const mdist_tensor_t *outputs, size_t ou
 }
 
 mdist_status_t mdistgo_dataset_from_generator(uintptr_t generator, const mdist_tensor_t *outputs, size_t count,
-                                              uint32_t flags, mdist_dataset_t **out, mdist_error_t **error) {
-    return mdist_dataset_from_generator(generate, (void *)generator, release, release, outputs, count, flags, out,
+                                              mdist_dataset_t **out, const mdist_dataset_options_t *options,
+                                              mdist_error_t **error) {
+    return mdist_dataset_from_generator(generate, (void *)generator, release, release, outputs, count, out, options,
                                         error);
 }
 
@@ -382,9 +383,9 @@ mdist_status_t mdistgo_operator_register(const char *name, size_t element_bytes,
     return mdist_operator_register(name, element_bytes, combine, (void *)function, out, error);
 }
 
-mdist_status_t mdistgo_call_create(mdist_strategy_t *strategy, uint32_t local_replica, mdistgo_description what,
-                                   const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t count,
-                                   mdist_prepared_t **out, mdist_error_t **error) {
+mdist_status_t mdistgo_prepared_create(mdist_strategy_t *strategy, uint32_t local_replica, mdistgo_description what,
+                                       const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t count,
+                                       mdist_prepared_t **out, mdist_error_t **error) {
     const mdist_collective_description_t description = described(what, inputs, outputs, count);
     const mdist_call_options_t options = {
         .struct_size = sizeof options,

@@ -161,7 +161,8 @@ mdist_status_t mdistgo_dataset_fixed_records(const mdist_dataset_t *files, uint6
 mdist_status_t mdistgo_dataset_filter(const mdist_dataset_t *source, uintptr_t filter, mdist_dataset_t **out,
                                       mdist_error_t **error);
 mdist_status_t mdistgo_dataset_from_generator(uintptr_t generator, const mdist_tensor_t *outputs, size_t count,
-                                              uint32_t flags, mdist_dataset_t **out, mdist_error_t **error);
+                                              mdist_dataset_t **out, const mdist_dataset_options_t *options,
+                                              mdist_error_t **error);
 
 mdist_status_t mdistgo_work_on_done(mdist_work_t *work, uintptr_t function, mdist_error_t **error);
 mdist_status_t mdistgo_operator_register(const char *name, size_t element_bytes, uintptr_t combine,
@@ -177,9 +178,9 @@ typedef struct mdistgo_description {
     uint64_t timeout_ns;
 } mdistgo_description;
 
-mdist_status_t mdistgo_call_create(mdist_strategy_t *strategy, uint32_t local_replica, mdistgo_description what,
-                                   const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t count,
-                                   mdist_prepared_t **out, mdist_error_t **error);
+mdist_status_t mdistgo_prepared_create(mdist_strategy_t *strategy, uint32_t local_replica, mdistgo_description what,
+                                       const mdist_buffer_t *inputs, const mdist_buffer_t *outputs, size_t count,
+                                       mdist_prepared_t **out, mdist_error_t **error);
 
 mdist_status_t mdistgo_run_steps(mdist_strategy_t *strategy, mdist_iterator_t *iterator, uint64_t iterations,
                                  uintptr_t function, const mdist_value_t *initial, mdist_loop_t **out,

@@ -14,7 +14,7 @@ import (
 // NewRange makes a dataset of the int64 numbers start, start + step ... before stop.
 func NewRange(start, stop, step int64) (*Dataset, error) {
 	return newSource(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_range(C.int64_t(start), C.int64_t(stop), C.int64_t(step), out, story)
+		return C.mdist_dataset_range(C.int64_t(start), C.int64_t(stop), C.int64_t(step), out, nil, story)
 	})
 }
 
@@ -41,11 +41,11 @@ func NewGenerator(begin func() (Generate, error), anyThread bool, outputs ...Ten
 		output.data = nil // not read
 		list[i] = output.c()
 	}
-	flags := C.uint32_t(flag(anyThread)) * C.MDIST_GENERATOR_ANY_THREAD
 	dataset := &Dataset{failures: &failures{}}
 	return dataset.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
 		state := cgo.NewHandle(&generatorState{begin, dataset.failures})
-		return C.mdistgo_dataset_from_generator(C.uintptr_t(state), first(list), C.size_t(len(list)), flags, out, story)
+		return C.mdistgo_dataset_from_generator(C.uintptr_t(state), first(list), C.size_t(len(list)), out,
+			chosen(C.MDIST_DATASET_ANY_THREAD, anyThread), story)
 	})
 }
 
@@ -78,7 +78,7 @@ func mdistgoGenerate(index C.uint64_t, outputs *C.mdist_tensor_t, count C.size_t
 func NewFiles(paths ...string) (*Dataset, error) {
 	return newNames(paths, func(texts **C.char, count C.size_t, out **C.mdist_dataset_t,
 		story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_files(texts, count, out, story)
+		return C.mdist_dataset_files(texts, count, out, nil, story)
 	})
 }
 
@@ -87,7 +87,7 @@ func NewFiles(paths ...string) (*Dataset, error) {
 func MatchFiles(patterns ...string) (*Dataset, error) {
 	return newNames(patterns, func(texts **C.char, count C.size_t, out **C.mdist_dataset_t,
 		story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_match_files(texts, count, out, story)
+		return C.mdist_dataset_match_files(texts, count, out, nil, story)
 	})
 }
 
@@ -182,9 +182,10 @@ func NewRecordWriter(path string, compression Compression) (*RecordWriter, error
 		return nil, err
 	}
 	defer freeText(name)
+	options := C.mdist_record_writer_options_t{C.sizeof_mdist_record_writer_options_t, C.int32_t(compression)}
 	writer := &RecordWriter{}
 	var story *C.mdist_error_t
-	err = check(C.mdist_record_writer_create(name, C.int32_t(compression), &writer.handle, &story), &story)
+	err = check(C.mdist_record_writer_create(name, &writer.handle, &options, &story), &story)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func (d *Dataset) Take(elements int) (*Dataset, error) {
 		return nil, err
 	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_take(d.handle, number, out, story)
+		return C.mdist_dataset_take(d.handle, number, out, nil, story)
 	})
 }
 
@@ -28,21 +28,21 @@ func (d *Dataset) Skip(elements int) (*Dataset, error) {
 		return nil, err
 	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_skip(d.handle, number, out, story)
+		return C.mdist_dataset_skip(d.handle, number, out, nil, story)
 	})
 }
 
 // Cache keeps the elements of the first iteration that reaches its end in memory, for later ones.
 func (d *Dataset) Cache() (*Dataset, error) {
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_cache(d.handle, out, story)
+		return C.mdist_dataset_cache(d.handle, out, nil, story)
 	})
 }
 
 // Unbatch makes each row of each element an element of its own.
 func (d *Dataset) Unbatch() (*Dataset, error) {
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_unbatch(d.handle, out, story)
+		return C.mdist_dataset_unbatch(d.handle, out, nil, story)
 	})
 }
 
@@ -57,7 +57,8 @@ func (d *Dataset) Rebatch(dropRemainder bool, sizes ...int) (*Dataset, error) {
 		}
 	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_rebatch(d.handle, first(list), C.size_t(len(list)), flag(dropRemainder), out, story)
+		return C.mdist_dataset_rebatch(d.handle, first(list), C.size_t(len(list)), out,
+			chosen(C.MDIST_DATASET_DROP_REMAINDER, dropRemainder), story)
 	})
 }
 
@@ -83,8 +84,8 @@ func (d *Dataset) PaddedBatch(size int, dropRemainder bool, paddings ...Padding)
 		list[i] = shaped
 	}
 	return d.make(func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_padded_batch(d.handle, elements, flag(dropRemainder), first(list), C.size_t(len(list)), out,
-			story)
+		return C.mdist_dataset_padded_batch(d.handle, elements, first(list), C.size_t(len(list)), out,
+			chosen(C.MDIST_DATASET_DROP_REMAINDER, dropRemainder), story)
 	})
 }
 
@@ -126,7 +127,7 @@ func (d *Dataset) Concatenate(other *Dataset) (*Dataset, error) {
 	defer runtime.KeepAlive(other)
 	defer runtime.KeepAlive(d)
 	return joined([]*Dataset{d, other}, func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_concatenate(d.handle, other.handle, out, story)
+		return C.mdist_dataset_concatenate(d.handle, other.handle, out, nil, story)
 	})
 }
 
@@ -138,7 +139,7 @@ func Zip(sources ...*Dataset) (*Dataset, error) {
 	}
 	defer runtime.KeepAlive(sources)
 	return joined(sources, func(out **C.mdist_dataset_t, story **C.mdist_error_t) C.mdist_status_t {
-		return C.mdist_dataset_zip(first(handles), C.size_t(len(handles)), out, story)
+		return C.mdist_dataset_zip(first(handles), C.size_t(len(handles)), out, nil, story)
 	})
 }
 

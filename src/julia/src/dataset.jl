@@ -32,7 +32,8 @@ function Dataset(arrays::StridedArray...)
         check() do error
             @ccall libmdist.mdist_dataset_from_tensors(
                 tensors::Ptr{mdist_tensor_t}, length(tensors)::Csize_t, memory::Ptr{Cvoid},
-                free_function()::Ptr{Cvoid}, out::Out{mdist_dataset_t}, error::Out{mdist_error_t})::Int32
+                free_function()::Ptr{Cvoid}, out::Out{mdist_dataset_t}, C_NULL::Ptr{mdist_dataset_options_t},
+                error::Out{mdist_error_t})::Int32
         end
     end
     return Dataset(out[], nothing)
@@ -58,21 +59,26 @@ function transformed(call::F, strategy::Union{Strategy,Nothing}) where {F}
     return Dataset(out[], strategy)
 end
 
+"Options of a dataset: one flag, or none."
+chosen(flag::Integer, is_chosen::Bool) =
+    Ref(mdist_dataset_options_t(sizeof(mdist_dataset_options_t), is_chosen ? flag : 0, 0, 0))
+
 "Keeps elements index, index + shards, index + 2 * shards ..., the first one being number 0."
 function shard(source::Dataset, shards::Integer, index::Integer)
     return transformed(source.strategy) do out, error
         @ccall libmdist.mdist_dataset_shard(
             source::Ptr{mdist_dataset_t}, shards::UInt64, index::UInt64, out::Out{mdist_dataset_t},
-            error::Out{mdist_error_t})::Int32
+            C_NULL::Ptr{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
     end
 end
 
 "Picks each next element at random from a buffer of `buffer_size`: in another order every time, unless told otherwise."
 function shuffle(source::Dataset, buffer_size::Integer; seed::Integer, reshuffle_each_iteration::Bool = true)
+    options = chosen(DATASET_SAME_ORDER, !reshuffle_each_iteration)
     return transformed(source.strategy) do out, error
         @ccall libmdist.mdist_dataset_shuffle(
-            source::Ptr{mdist_dataset_t}, buffer_size::UInt64, seed::UInt64, reshuffle_each_iteration::Int32,
-            out::Out{mdist_dataset_t}, error::Out{mdist_error_t})::Int32
+            source::Ptr{mdist_dataset_t}, buffer_size::UInt64, seed::UInt64, out::Out{mdist_dataset_t},
+            options::Ref{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
     end
 end
 
@@ -81,16 +87,17 @@ function Base.repeat(source::Dataset, count::Integer)
     return transformed(source.strategy) do out, error
         @ccall libmdist.mdist_dataset_repeat(
             source::Ptr{mdist_dataset_t}, count::UInt64, out::Out{mdist_dataset_t},
-            error::Out{mdist_error_t})::Int32
+            C_NULL::Ptr{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
     end
 end
 
 "Joins elements along a new last dimension. The last batch may be shorter, or is left out."
 function batch(source::Dataset, batch_size::Integer; drop_remainder::Bool = false)
+    options = chosen(DATASET_DROP_REMAINDER, drop_remainder)
     return transformed(source.strategy) do out, error
         @ccall libmdist.mdist_dataset_batch(
-            source::Ptr{mdist_dataset_t}, batch_size::UInt64, drop_remainder::Int32, out::Out{mdist_dataset_t},
-            error::Out{mdist_error_t})::Int32
+            source::Ptr{mdist_dataset_t}, batch_size::UInt64, out::Out{mdist_dataset_t},
+            options::Ref{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
     end
 end
 
@@ -99,7 +106,7 @@ function prefetch(source::Dataset, elements::Integer)
     return transformed(source.strategy) do out, error
         @ccall libmdist.mdist_dataset_prefetch(
             source::Ptr{mdist_dataset_t}, elements::UInt64, out::Out{mdist_dataset_t},
-            error::Out{mdist_error_t})::Int32
+            C_NULL::Ptr{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
     end
 end
 

@@ -100,7 +100,7 @@ function with_blobs(call, strategy::Strategy)
     blobs = copy(strategy.blobs)
     foreach(blob -> blob.functions.failure = nothing, blobs)
     try
-        GC.@preserve blobs disable_sigint(() -> check(call)) # see call!
+        GC.@preserve blobs disable_sigint(() -> check(call)) # see run!
     catch error
         guilty = findfirst(blob -> blob.functions.failure !== nothing, blobs)
         (error isa MdistError && error.status == ERR_CALLBACK && guilty !== nothing) || rethrow()

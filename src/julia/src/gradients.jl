@@ -209,6 +209,23 @@ function wait!(replica::Replica, gradients::Gradients)
     return norm[], finite[] != 0
 end
 
+"""
+    Mdist.test!(replica, gradients)
+
+Does what `wait!` does, without waiting for other replicas: gives `nothing` while the round has not ended, then
+`norm, finite`. Call it until it has, and meanwhile nothing else that communicates; `sleep` a little in between, so that
+other tasks run. Any number of threads will do.
+"""
+function test!(replica::Replica, gradients::Gradients)
+    done, norm, finite = Ref{Int32}(0), Ref{Cdouble}(0), Ref{Int32}(0)
+    check() do error
+        @ccall libmdist.mdist_gradients_test(
+            replica::Ptr{mdist_replica_t}, gradients::Ptr{mdist_gradients_t}, done::Ref{Int32}, norm::Ref{Cdouble},
+            finite::Ref{Int32}, error::Out{mdist_error_t})::Int32
+    end
+    return done[] == 0 ? nothing : (norm[], finite[] != 0)
+end
+
 # A function of its own, never inlined: see merge.jl.
 @noinline function gradients_wait(
     replica::Ptr{mdist_replica_t}, gradients::Ptr{mdist_gradients_t}, norm::Ptr{Cdouble}, finite::Ptr{Int32},

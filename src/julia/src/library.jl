@@ -93,6 +93,13 @@ struct mdist_input_options_t
     weight_count::Csize_t
 end
 
+struct mdist_dataset_options_t
+    struct_size::UInt32
+    flags::UInt32
+    parallel_calls::UInt32
+    reserved::UInt32
+end
+
 struct mdist_read_options_t
     struct_size::UInt32
     flags::UInt32
@@ -102,6 +109,11 @@ struct mdist_read_options_t
     block_length::UInt64
     max_record_bytes::UInt64
     parallel_files::UInt64
+end
+
+struct mdist_record_writer_options_t
+    struct_size::UInt32
+    compression::Int32
 end
 
 struct mdist_restore_options_t
@@ -140,6 +152,8 @@ const LATEST = 0x7fffffffffffff03
 const RESTORE_PARTIAL = 1
 const MAX_RANK = 8
 const ONE_PER_WORKER = 0x7fffffffffffff04
+const DATASET_DROP_REMAINDER = 1
+const DATASET_SAME_ORDER = 2
 const INPUT_NO_SPLIT = 1
 const INPUT_WHOLE_STEPS = 2
 

@@ -108,7 +108,7 @@ end
 function made_once(collective, replica::Replica, arguments...; limits...)
     call = prepare(collective, replica.strategy, local_index(replica), arguments...; limits...)
     try
-        return call!(replica, call)
+        return run!(replica, call)
     finally
         close(call)
     end

@@ -8,7 +8,7 @@ function Dataset(range::OrdinalRange{<:Integer})
     return transformed(nothing) do out, error
         @ccall libmdist.mdist_dataset_range(
             first(range)::Int64, (last(range) + sign(step(range)))::Int64, step(range)::Int64,
-            out::Out{mdist_dataset_t}, error::Out{mdist_error_t})::Int32
+            out::Out{mdist_dataset_t}, C_NULL::Ptr{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
     end
 end
 
@@ -27,7 +27,7 @@ function files(paths::AbstractString...)
         transformed(nothing) do out, error
             @ccall libmdist.mdist_dataset_files(
                 texts::Ptr{Ptr{UInt8}}, length(texts)::Csize_t, out::Out{mdist_dataset_t},
-                error::Out{mdist_error_t})::Int32
+                C_NULL::Ptr{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
         end
     end
 end
@@ -38,7 +38,7 @@ function match_files(patterns::AbstractString...)
         transformed(nothing) do out, error
             @ccall libmdist.mdist_dataset_match_files(
                 texts::Ptr{Ptr{UInt8}}, length(texts)::Csize_t, out::Out{mdist_dataset_t},
-                error::Out{mdist_error_t})::Int32
+                C_NULL::Ptr{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
         end
     end
 end
@@ -131,9 +131,10 @@ mutable struct RecordWriter <: Handle
     handle::Ptr{mdist_record_writer_t}
     function RecordWriter(path::AbstractString, compression::Compression)
         out = Out{mdist_record_writer_t}(C_NULL)
+        options = Ref(mdist_record_writer_options_t(sizeof(mdist_record_writer_options_t), Int32(compression)))
         check() do error
             @ccall libmdist.mdist_record_writer_create(
-                path::Cstring, Int32(compression)::Int32, out::Out{mdist_record_writer_t},
+                path::Cstring, out::Out{mdist_record_writer_t}, options::Ref{mdist_record_writer_options_t},
                 error::Out{mdist_error_t})::Int32
         end
         return finalizer(destroy, new(out[]))::RecordWriter

@@ -5,7 +5,8 @@
 function take(source::Dataset, count::Integer)
     return transformed(source.strategy) do out, error
         @ccall libmdist.mdist_dataset_take(
-            source::Ptr{mdist_dataset_t}, count::UInt64, out::Out{mdist_dataset_t}, error::Out{mdist_error_t})::Int32
+            source::Ptr{mdist_dataset_t}, count::UInt64, out::Out{mdist_dataset_t},
+            C_NULL::Ptr{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
     end
 end
 
@@ -13,7 +14,8 @@ end
 function skip(source::Dataset, count::Integer)
     return transformed(source.strategy) do out, error
         @ccall libmdist.mdist_dataset_skip(
-            source::Ptr{mdist_dataset_t}, count::UInt64, out::Out{mdist_dataset_t}, error::Out{mdist_error_t})::Int32
+            source::Ptr{mdist_dataset_t}, count::UInt64, out::Out{mdist_dataset_t},
+            C_NULL::Ptr{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
     end
 end
 
@@ -22,7 +24,7 @@ function concatenate(first::Dataset, second::Dataset)
     return transformed(first.strategy) do out, error
         @ccall libmdist.mdist_dataset_concatenate(
             first::Ptr{mdist_dataset_t}, second::Ptr{mdist_dataset_t}, out::Out{mdist_dataset_t},
-            error::Out{mdist_error_t})::Int32
+            C_NULL::Ptr{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
     end
 end
 
@@ -33,7 +35,7 @@ function Base.zip(sources::Dataset...)
         return transformed(first(sources).strategy) do out, error
             @ccall libmdist.mdist_dataset_zip(
                 handles::Ptr{Ptr{mdist_dataset_t}}, length(handles)::Csize_t, out::Out{mdist_dataset_t},
-                error::Out{mdist_error_t})::Int32
+                C_NULL::Ptr{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
         end
     end
 end
@@ -42,16 +44,18 @@ end
 function cache(source::Dataset)
     return transformed(source.strategy) do out, error
         @ccall libmdist.mdist_dataset_cache(
-            source::Ptr{mdist_dataset_t}, out::Out{mdist_dataset_t}, error::Out{mdist_error_t})::Int32
+            source::Ptr{mdist_dataset_t}, out::Out{mdist_dataset_t}, C_NULL::Ptr{mdist_dataset_options_t},
+            error::Out{mdist_error_t})::Int32
     end
 end
 
 "`batch` of elements of different sizes: pads every dimension with zeros at its end, up to the longest of the batch."
 function padded_batch(source::Dataset, batch_size::Integer; drop_remainder::Bool = false)
+    options = chosen(DATASET_DROP_REMAINDER, drop_remainder)
     return transformed(source.strategy) do out, error
         @ccall libmdist.mdist_dataset_padded_batch(
-            source::Ptr{mdist_dataset_t}, batch_size::UInt64, drop_remainder::Int32, C_NULL::Ptr{mdist_tensor_t},
-            0::Csize_t, out::Out{mdist_dataset_t}, error::Out{mdist_error_t})::Int32
+            source::Ptr{mdist_dataset_t}, batch_size::UInt64, C_NULL::Ptr{mdist_tensor_t}, 0::Csize_t,
+            out::Out{mdist_dataset_t}, options::Ref{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
     end
 end
 
@@ -59,16 +63,18 @@ end
 function unbatch(source::Dataset)
     return transformed(source.strategy) do out, error
         @ccall libmdist.mdist_dataset_unbatch(
-            source::Ptr{mdist_dataset_t}, out::Out{mdist_dataset_t}, error::Out{mdist_error_t})::Int32
+            source::Ptr{mdist_dataset_t}, out::Out{mdist_dataset_t}, C_NULL::Ptr{mdist_dataset_options_t},
+            error::Out{mdist_error_t})::Int32
     end
 end
 
 "Cuts the rows of all elements, taken as one sequence, into new batches of these sizes, again and again in this order."
 function rebatch(source::Dataset, batch_sizes::Integer...; drop_remainder::Bool = false)
     sizes = collect(UInt64, batch_sizes)
+    options = chosen(DATASET_DROP_REMAINDER, drop_remainder)
     return transformed(source.strategy) do out, error
         @ccall libmdist.mdist_dataset_rebatch(
-            source::Ptr{mdist_dataset_t}, sizes::Ptr{UInt64}, length(sizes)::Csize_t, drop_remainder::Int32,
-            out::Out{mdist_dataset_t}, error::Out{mdist_error_t})::Int32
+            source::Ptr{mdist_dataset_t}, sizes::Ptr{UInt64}, length(sizes)::Csize_t, out::Out{mdist_dataset_t},
+            options::Ref{mdist_dataset_options_t}, error::Out{mdist_error_t})::Int32
     end
 end

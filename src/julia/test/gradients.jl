@@ -64,6 +64,24 @@ function train_with_gradients()
     return String(take!(output))
 end
 
+@testset "a round ends by asking in a loop, on any number of threads" begin
+    strategy = strategy_of(2)
+    gradients = Gradients(strategy, (Float32, (3,)))
+    found = Any[nothing, nothing]
+    run(strategy) do replica
+        Mdist.tensor(gradients, replica, 1) .= 1
+        Mdist.ready!(replica, gradients, 1)
+        ended = Mdist.test!(replica, gradients)
+        while ended === nothing
+            sleep(0.001)
+            ended = Mdist.test!(replica, gradients)
+        end
+        found[replica_id(replica) + 1] = ended
+    end
+    @test found == [(sqrt(12.0), true), (sqrt(12.0), true)]
+    @test Mdist.tensor(gradients, 1, 1) == Float32[2, 2, 2]
+end
+
 if Threads.nthreads() >= 2
     @testset "training with gradients ends in the bits of the C program" begin
         @test train_with_gradients() == read(`$(ENV["FFI_GRADIENTS"])`, String)

@@ -68,15 +68,15 @@ end
     end
     GC.gc() # the calls keep their arrays
     run(strategy) do replica
-        foreach(call -> Mdist.call!(replica, call), calls[local_index(replica) + 1])
+        foreach(call -> Mdist.run!(replica, call), calls[local_index(replica) + 1])
     end
     @test sums == [[3], [3]] && gathered == [[0, 1], [0, 1]] && scattered == [[1], [5]] && turned == [[0, 1], [5, 5]]
     @test parts == [[0, 1], [0, 0, 1, 1]] && products[2] == [6] && copies == [[1], [1]]
     @test rooted[1] == [0, 1] && handed == [[6], [7]]
     sums[1][1], sums[2][1] = 10, 20 # it reads its arrays again
-    run(replica -> wait(Mdist.call_start!(replica, calls[local_index(replica) + 1][1])), strategy)
+    run(replica -> wait(Mdist.start!(replica, calls[local_index(replica) + 1][1])), strategy)
     @test sums == [[30], [30]]
-    other = thrown(() -> run(replica -> Mdist.call!(replica, calls[2 - local_index(replica)][1]), strategy))
+    other = thrown(() -> run(replica -> Mdist.run!(replica, calls[2 - local_index(replica)][1]), strategy))
     @test other isa MdistError && occursin("Create a call for each local replica", other.message)
     missing_one = thrown(() -> Mdist.prepare(Mdist.barrier, strategy, 2))
     @test missing_one isa MdistError && occursin("local_replica is 2; this strategy has 2", missing_one.message)
@@ -103,7 +103,7 @@ end
     GC.gc()
     run(strategy) do replica
         for (own, made) in calls
-            own == local_index(replica) && foreach(call -> Mdist.call!(replica, call), made)
+            own == local_index(replica) && foreach(call -> Mdist.run!(replica, call), made)
         end
     end
     @test sums == [[3.0], [1.5], [3.0]] && gathered[[1, 3]] == [[2, 0], [2, 0]]

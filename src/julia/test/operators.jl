@@ -39,9 +39,9 @@ if REPLICAS >= 2
         calls = [Mdist.prepare(all_reduce!, strategy, own - 1, pair, pairs[own]) for own in 1:REPLICAS]
         pair = nothing
         GC.gc()
-        run(replica -> Mdist.call!(replica, calls[local_index(replica) + 1]), strategy)
+        run(replica -> Mdist.run!(replica, calls[local_index(replica) + 1]), strategy)
         @test pairs == [[REPLICAS 2REPLICAS; 3.0^REPLICAS 4.0^REPLICAS] for _ in 1:REPLICAS]
-        started = thrown(() -> run(replica -> Mdist.call_start!(replica, calls[local_index(replica) + 1]), strategy))
+        started = thrown(() -> run(replica -> Mdist.start!(replica, calls[local_index(replica) + 1]), strategy))
         @test started isa ArgumentError && occursin("cannot be started", started.msg)
     end
 

@@ -22,7 +22,7 @@ if Threads.nthreads() >= 2
                 end
                 only(results) == Float32[2] || error("the merge gave $results")
                 Mdist.barrier(replica)
-                Mdist.call!(replica, calls[local_index(replica) + 1])
+                Mdist.run!(replica, calls[local_index(replica) + 1])
             end
         end
         @test isempty(intersect(threads...)) && all(ids -> length(ids) == 1, threads)

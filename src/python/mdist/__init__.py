@@ -45,7 +45,6 @@ from ._library import _lib
 from ._numpy import numpy
 from ._tensors import _tensor
 from ._views import GpuArray
-from .calls import Call, Prepared
 from .checkpoints import Checkpoint, latest_checkpoint
 from .config import Config
 from .context import current_replica, current_strategy, set_default_strategy
@@ -64,6 +63,7 @@ from .loop import Loop
 from .memory import alloc, alloc_pinned
 from .operators import Operator
 from .preemption import Preemption
+from .prepared import Preparation, Prepared
 from .records import RecordWriter
 from .replica import Replica
 from .runs import Run
@@ -75,8 +75,8 @@ from .work import Work
 Error.__module__ = __name__  # tracebacks say mdist.Error
 
 __all__ = [
-    *_abi_names, "Blob", "Call", "Checkpoint", "Config", "Dataset", "Dense", "Error", "GpuArray", "Gpus", "Gradients",
-    "Group", "InputPipeline", "Iterator", "Loop", "Operator", "Preemption", "Prepared", "RecordWriter", "Reduced",
+    *_abi_names, "Blob", "Checkpoint", "Config", "Dataset", "Dense", "Error", "GpuArray", "Gpus", "Gradients", "Group",
+    "InputPipeline", "Iterator", "Loop", "Operator", "Preemption", "Preparation", "Prepared", "RecordWriter", "Reduced",
     "Regrouped", "Replica", "Run", "Strategy", "Typed", "Value", "Variable", "Work", "__version__", "alloc",
     "alloc_pinned", "copy", "current_replica", "current_strategy", "from_dlpack", "gpus", "has", "latest_checkpoint",
     "log_set_level", "log_set_sink", "set_default_strategy", "typing", "version",

@@ -14,8 +14,10 @@ NONE = 4294967295
 LATEST = 9223372036854775555
 RESTORE_PARTIAL = 1
 UNKNOWN_LENGTH = 9223372036854775554
-MAP_UNORDERED = 1
-GENERATOR_ANY_THREAD = 1
+DATASET_DROP_REMAINDER = 1
+DATASET_SAME_ORDER = 2
+DATASET_UNORDERED = 4
+DATASET_ANY_THREAD = 8
 ONE_PER_WORKER = 9223372036854775556
 INPUT_NO_SPLIT = 1
 INPUT_WHOLE_STEPS = 2
@@ -256,11 +258,12 @@ class ConfigKey(Structure):
     ]
 
 
-class MapOptions(Structure):
+class DatasetOptions(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("parallel_calls", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -274,6 +277,13 @@ class ReadOptions(Structure):
         ("block_length", c_uint64),
         ("max_record_bytes", c_uint64),
         ("parallel_files", c_uint64),
+    ]
+
+
+class RecordWriterOptions(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("compression", c_int32),
     ]
 
 
@@ -466,15 +476,17 @@ FUNCTIONS = {
     "mdist_current_strategy": (c_int32, [c_void_pp, c_void_pp]),
     "mdist_current_replica": (c_int32, [c_void_pp, c_void_pp]),
     "mdist_set_default_strategy": (c_int32, [c_void_p, c_void_pp]),
-    "mdist_dataset_from_tensors": (c_int32, [POINTER(Tensor), c_size_t, c_void_p, FreeFn, c_void_pp, c_void_pp]),
-    "mdist_dataset_shard": (c_int32, [c_void_p, c_uint64, c_uint64, c_void_pp, c_void_pp]),
-    "mdist_dataset_shuffle": (c_int32, [c_void_p, c_uint64, c_uint64, c_int32, c_void_pp, c_void_pp]),
-    "mdist_dataset_repeat": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
+    "mdist_dataset_from_tensors": (c_int32, [POINTER(Tensor), c_size_t, c_void_p, FreeFn, c_void_pp,
+        POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_shard": (c_int32, [c_void_p, c_uint64, c_uint64, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_shuffle": (c_int32, [c_void_p, c_uint64, c_uint64, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_repeat": (c_int32, [c_void_p, c_uint64, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
     "mdist_dataset_map": (c_int32, [c_void_p, MapFn, c_void_p, FreeFn, POINTER(Tensor), c_size_t, c_void_pp,
-        POINTER(MapOptions), c_void_pp]),
-    "mdist_dataset_batch": (c_int32, [c_void_p, c_uint64, c_int32, c_void_pp, c_void_pp]),
-    "mdist_dataset_prefetch": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
-    "mdist_dataset_with_paths": (c_int32, [c_void_p, POINTER(c_char_p), c_size_t, c_void_pp, c_void_pp]),
+        POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_batch": (c_int32, [c_void_p, c_uint64, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_prefetch": (c_int32, [c_void_p, c_uint64, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_with_paths": (c_int32, [c_void_p, POINTER(c_char_p), c_size_t, c_void_pp, POINTER(DatasetOptions),
+        c_void_pp]),
     "mdist_dataset_component_count": (c_size_t, [c_void_p]),
     "mdist_dataset_component": (c_int32, [c_void_p, c_size_t, POINTER(Tensor), POINTER(c_char_p), POINTER(c_int32),
         c_void_pp]),
@@ -490,30 +502,33 @@ FUNCTIONS = {
     "mdist_iterator_close": (c_int32, [c_void_p, c_void_pp]),
     "mdist_iterator_destroy": (None, [c_void_p]),
     "mdist_iterators_wait": (c_int32, [c_uint64, POINTER(c_int32), c_void_pp]),
-    "mdist_dataset_range": (c_int32, [c_int64, c_int64, c_int64, c_void_pp, c_void_pp]),
+    "mdist_dataset_range": (c_int32, [c_int64, c_int64, c_int64, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
     "mdist_dataset_from_generator": (c_int32, [GenerateFn, c_void_p, FreeFn, FreeFn, POINTER(Tensor), c_size_t,
-        c_uint32, c_void_pp, c_void_pp]),
-    "mdist_dataset_files": (c_int32, [POINTER(c_char_p), c_size_t, c_void_pp, c_void_pp]),
-    "mdist_dataset_match_files": (c_int32, [POINTER(c_char_p), c_size_t, c_void_pp, c_void_pp]),
+        c_void_pp, POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_files": (c_int32, [POINTER(c_char_p), c_size_t, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_match_files": (c_int32, [POINTER(c_char_p), c_size_t, c_void_pp, POINTER(DatasetOptions),
+        c_void_pp]),
     "mdist_dataset_text_lines": (c_int32, [c_void_p, c_void_pp, POINTER(ReadOptions), c_void_pp]),
     "mdist_dataset_fixed_records": (c_int32, [c_void_p, c_uint64, c_uint64, c_uint64, c_void_pp, POINTER(ReadOptions),
         c_void_pp]),
     "mdist_dataset_tfrecords": (c_int32, [c_void_p, c_void_pp, POINTER(ReadOptions), c_void_pp]),
     "mdist_iterator_skipped": (c_int32, [c_void_p, POINTER(c_uint64), c_void_pp]),
-    "mdist_record_writer_create": (c_int32, [c_char_p, c_int32, c_void_pp, c_void_pp]),
+    "mdist_record_writer_create": (c_int32, [c_char_p, c_void_pp, POINTER(RecordWriterOptions), c_void_pp]),
     "mdist_record_writer_write": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_pp]),
     "mdist_record_writer_close": (c_int32, [c_void_p, c_void_pp]),
     "mdist_record_writer_destroy": (None, [c_void_p]),
-    "mdist_dataset_filter": (c_int32, [c_void_p, FilterFn, c_void_p, FreeFn, c_void_pp, c_void_pp]),
-    "mdist_dataset_take": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
-    "mdist_dataset_skip": (c_int32, [c_void_p, c_uint64, c_void_pp, c_void_pp]),
-    "mdist_dataset_concatenate": (c_int32, [c_void_p, c_void_p, c_void_pp, c_void_pp]),
-    "mdist_dataset_zip": (c_int32, [c_void_pp, c_size_t, c_void_pp, c_void_pp]),
-    "mdist_dataset_cache": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
-    "mdist_dataset_padded_batch": (c_int32, [c_void_p, c_uint64, c_int32, POINTER(Tensor), c_size_t, c_void_pp,
+    "mdist_dataset_filter": (c_int32, [c_void_p, FilterFn, c_void_p, FreeFn, c_void_pp, POINTER(DatasetOptions),
         c_void_pp]),
-    "mdist_dataset_unbatch": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
-    "mdist_dataset_rebatch": (c_int32, [c_void_p, POINTER(c_uint64), c_size_t, c_int32, c_void_pp, c_void_pp]),
+    "mdist_dataset_take": (c_int32, [c_void_p, c_uint64, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_skip": (c_int32, [c_void_p, c_uint64, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_concatenate": (c_int32, [c_void_p, c_void_p, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_zip": (c_int32, [c_void_pp, c_size_t, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_cache": (c_int32, [c_void_p, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_padded_batch": (c_int32, [c_void_p, c_uint64, POINTER(Tensor), c_size_t, c_void_pp,
+        POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_unbatch": (c_int32, [c_void_p, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
+    "mdist_dataset_rebatch": (c_int32, [c_void_p, POINTER(c_uint64), c_size_t, c_void_pp, POINTER(DatasetOptions),
+        c_void_pp]),
     "mdist_value_from_dlpack": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_value_from_dlpack_versioned": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_buffer_from_dlpack": (c_int32, [c_void_p, POINTER(Buffer), c_void_pp]),
@@ -546,6 +561,8 @@ FUNCTIONS = {
     "mdist_gradients_ready": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_pp]),
     "mdist_gradients_ready_at": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, c_void_pp]),
     "mdist_gradients_wait": (c_int32, [c_void_p, c_void_p, POINTER(c_double), POINTER(c_int32), c_void_pp]),
+    "mdist_gradients_test": (c_int32, [c_void_p, c_void_p, POINTER(c_int32), POINTER(c_double), POINTER(c_int32),
+        c_void_pp]),
     "mdist_gradients_destroy": (None, [c_void_p]),
     "mdist_group_create": (c_int32, [c_void_p, POINTER(c_uint32), c_size_t, c_void_pp, c_void_pp]),
     "mdist_group_size": (c_uint32, [c_void_p]),
@@ -695,13 +712,14 @@ FUNCTIONS = {
 
 __all__ = [
     "Aggregation", "Assign", "BlobRestoreFn", "BlobSaveFn", "Buffer", "CallOptions", "Change", "ClusterInfo",
-    "CollectiveDescription", "CollectiveKind", "CombineFn", "Compression", "ConfigKey", "DatasetFn", "DeviceKind",
-    "Dtype", "ElementFn", "FOREVER", "FUNCTIONS", "FetchFn", "FilterFn", "FreeFn", "GENERATOR_ANY_THREAD", "GenerateFn",
-    "GradientsFlags", "GradientsOptions", "INPUT_NO_SPLIT", "INPUT_PLACE_ON_DEVICE", "INPUT_WHOLE_STEPS",
-    "Implementation", "InputContext", "InputOptions", "LATEST", "LogFn", "LogLevel", "LoopFn", "MAP_UNORDERED",
-    "MAX_RANK", "MapFn", "MapOptions", "MergeFn", "NONE", "ONE_PER_WORKER", "OPERATOR_MAX_BYTES", "OnCorrupt",
-    "PreemptionOptions", "PreemptionVerdict", "RESTORE_PARTIAL", "ReadOptions", "ReduceOp", "ReplicationMode",
-    "RestoreOptions", "RunIo", "ShardPolicy", "Status", "StepFn", "Synchronization", "TaskInfo", "TaskType", "Tensor",
-    "UNKNOWN_LENGTH", "Uneven", "UpdateFn", "VERSION", "VERSION_MAJOR", "VERSION_MINOR", "VERSION_PATCH", "ValueFn",
-    "ValueKind", "VariableOptions", "WorkDoneFn", "c_void_pp",
+    "CollectiveDescription", "CollectiveKind", "CombineFn", "Compression", "ConfigKey", "DATASET_ANY_THREAD",
+    "DATASET_DROP_REMAINDER", "DATASET_SAME_ORDER", "DATASET_UNORDERED", "DatasetFn", "DatasetOptions", "DeviceKind",
+    "Dtype", "ElementFn", "FOREVER", "FUNCTIONS", "FetchFn", "FilterFn", "FreeFn", "GenerateFn", "GradientsFlags",
+    "GradientsOptions", "INPUT_NO_SPLIT", "INPUT_PLACE_ON_DEVICE", "INPUT_WHOLE_STEPS", "Implementation",
+    "InputContext", "InputOptions", "LATEST", "LogFn", "LogLevel", "LoopFn", "MAX_RANK", "MapFn", "MergeFn", "NONE",
+    "ONE_PER_WORKER", "OPERATOR_MAX_BYTES", "OnCorrupt", "PreemptionOptions", "PreemptionVerdict", "RESTORE_PARTIAL",
+    "ReadOptions", "RecordWriterOptions", "ReduceOp", "ReplicationMode", "RestoreOptions", "RunIo", "ShardPolicy",
+    "Status", "StepFn", "Synchronization", "TaskInfo", "TaskType", "Tensor", "UNKNOWN_LENGTH", "Uneven", "UpdateFn",
+    "VERSION", "VERSION_MAJOR", "VERSION_MINOR", "VERSION_PATCH", "ValueFn", "ValueKind", "VariableOptions",
+    "WorkDoneFn", "c_void_pp",
 ]

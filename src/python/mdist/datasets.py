@@ -7,8 +7,8 @@ import os
 from ctypes import byref, c_char_p, c_uint64
 from typing import Any, Callable, Sequence
 
-from ._abi import (Compression, Dtype, FOREVER, GENERATOR_ANY_THREAD, MAP_UNORDERED, MapOptions, OnCorrupt, UNKNOWN_LENGTH,
-                   ReadOptions, Tensor)
+from ._abi import (Compression, DATASET_ANY_THREAD, DATASET_DROP_REMAINDER, DATASET_SAME_ORDER, DATASET_UNORDERED,
+                   DatasetOptions, Dtype, FOREVER, OnCorrupt, ReadOptions, Tensor, UNKNOWN_LENGTH)
 from ._arguments import _choice, _count, _handles, _whole
 from ._held import _FREE, _Held, _keep
 from ._library import _lib
@@ -57,7 +57,7 @@ class Dataset(_Held):
         """
         generator, described = _Generator(function), _outputs(outputs)
         return cls._source(_lib.mdist_dataset_from_generator, _GENERATE, _keep(generator), _FREE, _FREE_STATE,
-                           described, len(outputs), GENERATOR_ANY_THREAD if any_thread else 0, maps=[generator])
+                           described, len(outputs), options=_chosen(DATASET_ANY_THREAD, any_thread), maps=[generator])
 
     @classmethod
     def files(cls, paths: Sequence[str | os.PathLike[str]]) -> Dataset:
@@ -106,7 +106,7 @@ class Dataset(_Held):
         """The elements in random order: each is drawn from the next `buffer_size`. The order depends on `seed` alone,
         and changes with each epoch if `reshuffle_each_iteration`."""
         return self._derive(_lib.mdist_dataset_shuffle, self._handle, _count(buffer_size), _count(seed),
-                            reshuffle_each_iteration)
+                            options=_chosen(DATASET_SAME_ORDER, not reshuffle_each_iteration))
 
     def repeat(self, count: int = FOREVER) -> Dataset:
         """The elements `count` times, without an end if it is left out."""
@@ -123,7 +123,8 @@ class Dataset(_Held):
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
         """Stacks `batch_size` elements into one, with a new first dimension. The last batch may be smaller, or is left
         out with `drop_remainder`. Elements must have equal shapes, else iterating raises Error."""
-        return self._derive(_lib.mdist_dataset_batch, self._handle, _count(batch_size), drop_remainder)
+        return self._derive(_lib.mdist_dataset_batch, self._handle, _count(batch_size),
+                            options=_chosen(DATASET_DROP_REMAINDER, drop_remainder))
 
     def padded_batch(self, batch_size: int, drop_remainder: bool = False,
                      paddings: Sequence[tuple[ArrayLike, Sequence[int | None]]] | None = None) -> Dataset:
@@ -141,8 +142,8 @@ class Dataset(_Held):
                 views.append(view)
                 described[index] = _described(Dtype(tensor.dtype), [UNKNOWN_LENGTH if one is None else one for one in shape])
                 described[index].data = tensor.data
-        made = self._derive(_lib.mdist_dataset_padded_batch, self._handle, _count(batch_size), drop_remainder,
-                            described, len(views))
+        made = self._derive(_lib.mdist_dataset_padded_batch, self._handle, _count(batch_size), described, len(views),
+                            options=_chosen(DATASET_DROP_REMAINDER, drop_remainder))
         del views
         return made
 
@@ -156,7 +157,8 @@ class Dataset(_Held):
         this order."""
         sizes = [batch_sizes] if isinstance(batch_sizes, int) else batch_sizes
         numbers = (c_uint64 * len(sizes))(*map(_count, sizes))
-        return self._derive(_lib.mdist_dataset_rebatch, self._handle, numbers, len(sizes), drop_remainder)
+        return self._derive(_lib.mdist_dataset_rebatch, self._handle, numbers, len(sizes),
+                            options=_chosen(DATASET_DROP_REMAINDER, drop_remainder))
 
     def prefetch(self, elements: int) -> Dataset:
         """Makes up to that many elements ahead, on a thread of the iterator."""
@@ -175,9 +177,9 @@ class Dataset(_Held):
         `parallel_calls` on that many; `unordered` then gives elements as they are done.
         """
         mapping, described = _Mapping(function), _outputs(outputs)
-        options = MapOptions(ctypes.sizeof(MapOptions), MAP_UNORDERED if unordered else 0, _count(parallel_calls))
+        options = _chosen(DATASET_UNORDERED, unordered, _count(parallel_calls))
         return self._derive(_lib.mdist_dataset_map, self._handle, _MAP, _keep(mapping), _FREE, described, len(outputs),
-                            options=[byref(options)], maps=[mapping])
+                            options=options, maps=[mapping])
 
     def filter(self, function: Callable[..., Any]) -> Dataset:
         """The elements for which function(*arrays) is true. The arrays are those of the call, as in map."""
@@ -215,10 +217,10 @@ class Dataset(_Held):
     # ---- How others are made
 
     @classmethod
-    def _source(cls, function, *arguments, maps=()):
-        return cls._of(_new(function, *arguments), _maps=[*maps])
+    def _source(cls, function, *arguments, options=(None,), maps=()):
+        return cls._of(_new(function, *arguments, options=options), _maps=[*maps])
 
-    def _derive(self, function, *arguments, options=(), maps=()):
+    def _derive(self, function, *arguments, options=(None,), maps=()):
         return Dataset._of(_new(function, *arguments, options=options), _maps=[*self._maps, *maps])
 
     def _joined(self, function, *arguments, others):
@@ -241,6 +243,10 @@ def _outputs(outputs):
 def _paths(paths):
     names = [os.fsencode(path) for path in paths]
     return (c_char_p * len(names))(*names), len(names)
+
+
+def _chosen(flag, chosen, parallel_calls=0):
+    return [byref(DatasetOptions(ctypes.sizeof(DatasetOptions), flag if chosen else 0, parallel_calls))]
 
 
 def _reading(compression="none", on_corrupt="fail", cycle_length=0, block_length=0, max_record_bytes=0,

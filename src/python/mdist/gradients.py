@@ -149,6 +149,14 @@ class Gradients(_Held):
         _call(_lib.mdist_gradients_wait, _handle(replica, Replica), self._handle, byref(norm), byref(finite))
         return Reduced(norm.value, bool(finite.value))
 
+    def test(self, replica: Replica) -> Reduced | None:
+        """Does what wait() does, without waiting for other replicas: None while the round has not ended. Call it until
+        it has, and meanwhile nothing else that communicates."""
+        done, norm, finite = c_int32(), c_double(), c_int32()
+        _call(_lib.mdist_gradients_test, _handle(replica, Replica), self._handle, byref(done), byref(norm),
+              byref(finite))
+        return Reduced(norm.value, bool(finite.value)) if done.value else None
+
 
 def _gradients_options(op, bucket_bytes, clip_norm, zero_missing, zero_nonfinite, norm):
     flags = ((GradientsFlags.GRADIENTS_ZERO_MISSING if zero_missing else 0)

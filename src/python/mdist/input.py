@@ -58,7 +58,7 @@ class _MakeDataset(_Calls):
         given = context[0]
         made = _dataset(self.function(InputPipeline(given.pipeline_count, given.pipeline, given.replica_count)))
         self.maps += made._maps
-        out[0] = _new(_lib.mdist_dataset_repeat, made._handle, 1)  # a handle for the library to own
+        out[0] = _new(_lib.mdist_dataset_repeat, made._handle, 1, options=[None])  # a handle for the library to own
 
 
 @_callback(DatasetFn)

@@ -2,10 +2,12 @@
 """TFRecord files that are being written."""
 from __future__ import annotations
 
+import ctypes
 import os
+from ctypes import byref
 from typing import Any
 
-from ._abi import Compression
+from ._abi import Compression, RecordWriterOptions
 from ._arguments import _choice
 from ._held import _Destroyable
 from ._library import _lib
@@ -24,8 +26,9 @@ class RecordWriter(_Destroyable):
 
     def __init__(self, path: str | os.PathLike[str],
                  compression: Compression | str = Compression.COMPRESSION_NONE) -> None:
-        super().__init__(_new(_lib.mdist_record_writer_create, os.fsencode(path),
-                              _choice(Compression, compression, "compression", "COMPRESSION_")))
+        options = RecordWriterOptions(ctypes.sizeof(RecordWriterOptions),
+                                      _choice(Compression, compression, "compression", "COMPRESSION_"))
+        super().__init__(_new(_lib.mdist_record_writer_create, os.fsencode(path), options=[byref(options)]))
 
     def write(self, record: Any) -> None:
         """Adds a record: bytes, or an array, whose memory is written as it is. Error, status IO, on a full disk."""

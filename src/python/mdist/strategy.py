@@ -18,7 +18,6 @@ from ._registry import _strategies
 from ._tensors import _described, _known, _tensor, _tensors
 from ._trees import _is_tree, _leaves
 from ._views import _seen
-from .calls import Prepared
 from .config import Config
 from .datasets import Dataset
 from .elastic import Elastic
@@ -26,6 +25,7 @@ from .errors import Error, _Failures, _call, _new, _or_none, _text
 from .input import InputPipeline, _DATASET, _MakeDataset, _input_options
 from .iterators import Iterator as DatasetIterator
 from .loop import Loop, _run_steps
+from .prepared import Preparation
 from .runs import Run, _ELEMENT, _STEP
 from .serving import Naming
 from .typing import ArrayLike, Arrays, DtypeLike
@@ -144,10 +144,10 @@ class Strategy(_Destroyable, Naming, Elastic):
         finally:
             del _kept[key]
 
-    def prepare(self, local_replica: int) -> Prepared:
+    def prepare(self, local_replica: int) -> Preparation:
         """Prepares collectives of a local replica: call = strategy.prepare(0).all_reduce("sum", x), and in its steps
         call.run(replica). The library checks and describes the arrays once."""
-        return Prepared(self, local_replica)
+        return Preparation(self, local_replica)
 
     def run_begin(self, *arguments: Any, results: int = 0, timeout: float | None = None) -> Run:
         """Opens a run whose steps are on threads of your own, one for each local replica."""

@@ -93,7 +93,7 @@ class Calls(WithStrategy):
         prepare = self.strategy.prepare(0)
         with self.assertRaisesRegex(ValueError, "not C-contiguous"):
             prepare.all_reduce(SUM, np.zeros((4, 4))[:, 1])
-        with self.assertRaisesRegex(TypeError, "prepare all_reduce, and start the Call"):
+        with self.assertRaisesRegex(TypeError, "prepare all_reduce, and use Prepared.start"):
             prepare.all_reduce_start(SUM, floats(1))
         with self.assertRaises(mdist.Error) as caught:
             prepare.barrier(group=mdist.Group(self.strategy, [1]))

@@ -3,6 +3,7 @@
 import os
 import struct
 import subprocess
+import threading
 
 import mdist
 import numpy as np
@@ -74,6 +75,30 @@ class Training(WithStrategy):
         output += "".join(bits("parameter", one) for one in parameters[0])
         self.assertEqual(output, expected)
         self.assertEqual(parameters[1], parameters[0])
+
+
+class Asking(WithStrategy):
+    def test_a_round_ends_by_asking_in_a_loop(self):
+        gradients = mdist.Gradients(self.strategy, [("float32", (3,))])
+        asked = threading.Event()
+
+        def step(replica):
+            if replica.id == 1:
+                asked.wait()
+            gradients.numpy(replica.local_index, 0)[...] = 1
+            gradients.ready(replica, 0)
+            if replica.id == 0:
+                early = gradients.test(replica)
+                asked.set()
+                assert early is None
+            while (reduced := gradients.test(replica)) is None:
+                pass
+            return np.array([reduced.norm, reduced.finite])
+
+        found = self.strategy.run(step, results=1)
+        for i in range(2):
+            self.assertEqual(found.numpy(i).tolist(), [12 ** 0.5, 1])
+            self.assertEqual(gradients.numpy(i, 0).tolist(), [2] * 3)
 
 
 class Refusals(WithStrategy):

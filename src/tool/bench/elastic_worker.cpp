@@ -35,13 +35,13 @@ class Training {
         require_ok(mdist_variable_create(strategy, "weights", &like, &weights_, nullptr, &error), error);
         DatasetHandle numbers, shuffled, repeated, batches, dealt;
         mdist_dataset_t *made = nullptr;
-        require_ok(mdist_dataset_range(0, 100'000, 1, &made, &error), error);
+        require_ok(mdist_dataset_range(0, 100'000, 1, &made, nullptr, &error), error);
         numbers.reset(made);
-        require_ok(mdist_dataset_shuffle(numbers.get(), 1000, 7, 1, &made, &error), error);
+        require_ok(mdist_dataset_shuffle(numbers.get(), 1000, 7, &made, nullptr, &error), error);
         shuffled.reset(made);
-        require_ok(mdist_dataset_repeat(shuffled.get(), MDIST_FOREVER, &made, &error), error);
+        require_ok(mdist_dataset_repeat(shuffled.get(), MDIST_FOREVER, &made, nullptr, &error), error);
         repeated.reset(made);
-        require_ok(mdist_dataset_batch(repeated.get(), 128, 0, &made, &error), error);
+        require_ok(mdist_dataset_batch(repeated.get(), 128, &made, nullptr, &error), error);
         batches.reset(made);
         require_ok(mdist_distribute_dataset(strategy, batches.get(), &made, nullptr, &error), error);
         dealt.reset(made);

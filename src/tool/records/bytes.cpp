@@ -13,7 +13,7 @@ IteratorHandle iterate(const std::string &path, mdist_compression_t compression,
     mdist_iterator_t *iterator = nullptr;
     mdist_error_t *error = nullptr;
     const char *name = path.c_str();
-    require_ok(mdist_dataset_files(&name, 1, &out, &error), error);
+    require_ok(mdist_dataset_files(&name, 1, &out, nullptr, &error), error);
     const DatasetHandle files(out);
     if (record_bytes == 0)
         require_ok(mdist_dataset_tfrecords(files.get(), &out, &options, &error), error);

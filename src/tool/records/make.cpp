@@ -17,13 +17,13 @@ std::string shard_path(const std::string &prefix, uint32_t index, uint32_t shard
 
 std::vector<RecordWriterHandle> open_shards(const RecordsOptions &options) {
     std::vector<RecordWriterHandle> shards;
+    const mdist_record_writer_options_t written = {sizeof written,
+                                                   options.gzip ? MDIST_COMPRESSION_GZIP : MDIST_COMPRESSION_NONE};
     for (uint32_t i = 0; i < options.shards; ++i) {
         mdist_record_writer_t *writer = nullptr;
         mdist_error_t *error = nullptr;
         const std::string path = shard_path(options.out, i, options.shards);
-        require_ok(mdist_record_writer_create(
-                       path.c_str(), options.gzip ? MDIST_COMPRESSION_GZIP : MDIST_COMPRESSION_NONE, &writer, &error),
-                   error);
+        require_ok(mdist_record_writer_create(path.c_str(), &writer, &written, &error), error);
         shards.emplace_back(writer);
     }
     return shards;

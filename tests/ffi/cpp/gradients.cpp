@@ -13,8 +13,8 @@ constexpr uint32_t kReplicas = 2;
 constexpr int kPoints = 4, kRounds = 2, kSteps = 25, kWeights = 5;
 
 double input(uint32_t id, int round, int point, int weight) {
-    const auto number = static_cast<double>((id * kRounds + static_cast<uint32_t>(round)) * kPoints +
-                                            static_cast<uint32_t>(point));
+    const auto number =
+        static_cast<double>((id * kRounds + static_cast<uint32_t>(round)) * kPoints + static_cast<uint32_t>(point));
     return (number - 11.5) / 8.0 + static_cast<double>((weight * 7 + point * 3) % 5) * 0.25;
 }
 
@@ -130,6 +130,20 @@ void check_gradients() {
         });
         require(twice.reason() == "ready_twice", twice.what());
         require_usable(strategy);
+    });
+    check("a round ends by asking in a loop, and a step may wait for another round", [] {
+        auto strategy = strategy_of(2);
+        mdist::Gradients gradients(strategy, {mdist::ConstTensor::of<float>({3})});
+        strategy.run([&](mdist::Replica &replica) {
+            for (const bool asks : {true, false}) {
+                for (float &one : gradients.tensor(replica, 0).as<float>()) one = 1;
+                gradients.ready(replica, 0);
+                auto reduced = asks ? gradients.test(replica) : gradients.wait(replica);
+                while (!reduced) reduced = gradients.test(replica);
+                require(reduced->finite && reduced->norm == std::sqrt(12.0), "another norm");
+                require(gradients.tensor(replica, 0).as<float>()[2] == 2, "not summed");
+            }
+        });
     });
     check("what is not finite is told on every replica, and may become zeros", [] {
         auto strategy = strategy_of(2);

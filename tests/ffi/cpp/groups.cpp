@@ -164,26 +164,26 @@ void check_calls() {
             float sum, part;
             std::vector<float> gathered, scattered, swapped, rooted, pieces;
         } own[2];
-        std::vector<std::vector<mdist::Call>> calls(2);
+        std::vector<std::vector<mdist::Prepared>> calls(2);
         const std::vector<uint64_t> lengths{1, 1};
         for (uint32_t i = 0; i < 2; ++i) {
             own[i] = {0, 0, {0, 0}, {0}, {0, 0}, {0, 0}, {0, 0}};
             auto &[sum, part, gathered, scattered, swapped, rooted, pieces] = own[i];
-            calls[i].push_back(mdist::Call::all_reduce(strategy, i, MDIST_SUM, sum));
-            calls[i].push_back(mdist::Call::broadcast(strategy, i, 1, part));
-            calls[i].push_back(mdist::Call::all_gather(strategy, i, sum, gathered));
-            calls[i].push_back(mdist::Call::reduce_scatter(strategy, i, MDIST_MAX, gathered, scattered));
-            calls[i].push_back(mdist::Call::all_to_all(strategy, i, gathered, swapped));
-            calls[i].push_back(mdist::Call::all_to_all_parts(strategy, i, gathered, lengths, pieces, lengths));
-            calls[i].push_back(mdist::Call::gather_to_root(strategy, i, 1, part, rooted));
-            calls[i].push_back(mdist::Call::scatter(strategy, i, 1, rooted, scattered));
-            calls[i].push_back(mdist::Call::reduce_to_root(strategy, i, MDIST_PROD, 0, part));
-            calls[i].push_back(mdist::Call::barrier(strategy, i));
+            calls[i].push_back(mdist::Prepared::all_reduce(strategy, i, MDIST_SUM, sum));
+            calls[i].push_back(mdist::Prepared::broadcast(strategy, i, 1, part));
+            calls[i].push_back(mdist::Prepared::all_gather(strategy, i, sum, gathered));
+            calls[i].push_back(mdist::Prepared::reduce_scatter(strategy, i, MDIST_MAX, gathered, scattered));
+            calls[i].push_back(mdist::Prepared::all_to_all(strategy, i, gathered, swapped));
+            calls[i].push_back(mdist::Prepared::all_to_all_parts(strategy, i, gathered, lengths, pieces, lengths));
+            calls[i].push_back(mdist::Prepared::gather_to_root(strategy, i, 1, part, rooted));
+            calls[i].push_back(mdist::Prepared::scatter(strategy, i, 1, rooted, scattered));
+            calls[i].push_back(mdist::Prepared::reduce_to_root(strategy, i, MDIST_PROD, 0, part));
+            calls[i].push_back(mdist::Prepared::barrier(strategy, i));
         }
         for (const float first : {1.0f, 5.0f}) {
             strategy.run([&](mdist::Replica &replica) {
                 own[replica.id()].sum = own[replica.id()].part = first + static_cast<float>(replica.id());
-                for (mdist::Call &call : calls[replica.local_index()]) call.run(replica);
+                for (mdist::Prepared &call : calls[replica.local_index()]) call.run(replica);
             });
             const float sum = 2 * first + 1, root = first + 1; // replica 1's part
             for (uint32_t i = 0; i < 2; ++i) {
@@ -205,32 +205,32 @@ void check_calls() {
         mdist::Group pair(strategy, members);
         std::vector<uint64_t> given[2], taken[2];
         const std::vector<uint64_t> lengths{1, 1};
-        std::vector<mdist::Call> calls;
+        std::vector<mdist::Prepared> calls;
         for (uint64_t at = 0; at < 2; ++at) {
             given[at] = {10 * at, 10 * at + 1};
             taken[at] = {0, 0};
             calls.push_back(
-                mdist::Call::all_to_all_parts(strategy, members[at], given[at], lengths, taken[at], lengths, pair));
+                mdist::Prepared::all_to_all_parts(strategy, members[at], given[at], lengths, taken[at], lengths, pair));
         }
         strategy.run([&](mdist::Replica &replica) {
             if (replica.id() != 1) calls[replica.id() == 2 ? 0 : 1].run(replica);
         });
         require(taken[0] == std::vector<uint64_t>{0, 10} && taken[1] == std::vector<uint64_t>{1, 11}, "parts");
         thrown_by<std::invalid_argument>([&] {
-            mdist::Call::all_to_all_parts(strategy, 0, given[0], std::vector<uint64_t>{1, 1, 0}, taken[0], lengths,
-                                          pair);
+            mdist::Prepared::all_to_all_parts(strategy, 0, given[0], std::vector<uint64_t>{1, 1, 0}, taken[0], lengths,
+                                              pair);
         });
     });
     check("a prepared call of another replica, or without a seat in the group, is refused in words", [] {
         auto strategy = strategy_of(2);
-        auto call = mdist::Call::barrier(strategy, 0);
+        auto call = mdist::Prepared::barrier(strategy, 0);
         const auto other =
             thrown_by<mdist::Error>([&] { strategy.run([&](mdist::Replica &replica) { call.run(replica); }); });
         require(std::strstr(other.what(), "Create a call for each local replica") != nullptr, other.what());
         mdist::Group one(strategy, {1});
-        const auto refused = thrown_by<mdist::Error>([&] { mdist::Call::barrier(strategy, 0, one); });
+        const auto refused = thrown_by<mdist::Error>([&] { mdist::Prepared::barrier(strategy, 0, one); });
         require(std::strstr(refused.what(), "replica 0 is not a member of") != nullptr, refused.what());
-        auto alone = mdist::Call::barrier(strategy, 1, one);
+        auto alone = mdist::Prepared::barrier(strategy, 1, one);
         strategy.run([&](mdist::Replica &replica) {
             if (replica.id() == 1) alone.run(replica);
         });

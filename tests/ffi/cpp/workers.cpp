@@ -24,8 +24,9 @@ void check_workers() {
         });
         mdist::Group crossed(strategy, {3, 0}); // of both workers
         int64_t numbers[2];
-        std::vector<mdist::Call> calls;
-        for (uint32_t i = 0; i < 2; ++i) calls.push_back(mdist::Call::all_reduce(strategy, i, MDIST_SUM, numbers[i]));
+        std::vector<mdist::Prepared> calls;
+        for (uint32_t i = 0; i < 2; ++i)
+            calls.push_back(mdist::Prepared::all_reduce(strategy, i, MDIST_SUM, numbers[i]));
         std::atomic<int> ends = 0;
         strategy.run([&](mdist::Replica &replica) {
             const uint32_t id = replica.id();

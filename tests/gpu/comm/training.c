@@ -229,10 +229,10 @@ static mdist_status_t create_input(Training *self, mdist_error_t **error) {
     const Plan *const plan = &self->plan;
     const mdist_input_options_t options = {.struct_size = sizeof options, .fetch_to_device = plan->fetch};
     mdist_dataset_t *made[5] = {NULL};
-    mdist_status_t status = mdist_dataset_range(0, plan->rows, 1, &made[0], error);
-    if (status == MDIST_OK) status = mdist_dataset_shuffle(made[0], plan->shuffled, plan->seed, 1, &made[1], error);
-    if (status == MDIST_OK) status = mdist_dataset_repeat(made[1], MDIST_FOREVER, &made[2], error);
-    if (status == MDIST_OK) status = mdist_dataset_batch(made[2], plan->batch, 0, &made[3], error);
+    mdist_status_t status = mdist_dataset_range(0, plan->rows, 1, &made[0], NULL, error);
+    if (status == MDIST_OK) status = mdist_dataset_shuffle(made[0], plan->shuffled, plan->seed, &made[1], NULL, error);
+    if (status == MDIST_OK) status = mdist_dataset_repeat(made[1], MDIST_FOREVER, &made[2], NULL, error);
+    if (status == MDIST_OK) status = mdist_dataset_batch(made[2], plan->batch, &made[3], NULL, error);
     if (status == MDIST_OK) status = mdist_distribute_dataset(self->strategy, made[3], &made[4], &options, error);
     if (status == MDIST_OK) status = mdist_iterator_create(made[4], &self->input, error);
     for (size_t i = 0; i < sizeof made / sizeof made[0]; ++i) mdist_dataset_destroy(made[i]);

@@ -18,8 +18,8 @@ static mdist_dataset_t *make_batches(uint64_t batch) {
     }
     OK(mdist_tensor_describe(numbers, MDIST_FLOAT32, shape, 2, &arrays[0], &error));
     arrays[1] = tensor_of(labels, MDIST_INT64, ROWS);
-    OK(mdist_dataset_from_tensors(arrays, 2, NULL, NULL, &rows, &error));
-    OK(mdist_dataset_batch(rows, batch, 0, &batches, &error));
+    OK(mdist_dataset_from_tensors(arrays, 2, NULL, NULL, &rows, NULL, &error));
+    OK(mdist_dataset_batch(rows, batch, &batches, NULL, &error));
     mdist_dataset_destroy(rows);
     return batches;
 }
@@ -92,8 +92,8 @@ static int32_t range_of_pipeline(const mdist_input_context_t *context, mdist_dat
     (void)user_data;
     mdist_dataset_t *numbers = NULL;
     int32_t failed = mdist_dataset_range((int64_t)context->pipeline * 100, (int64_t)context->pipeline * 100 + 7, 1,
-                                         &numbers, NULL) != MDIST_OK;
-    failed = failed || mdist_dataset_batch(numbers, 2, 0, out, NULL) != MDIST_OK;
+                                         &numbers, NULL, NULL) != MDIST_OK;
+    failed = failed || mdist_dataset_batch(numbers, 2, out, NULL, NULL) != MDIST_OK;
     mdist_dataset_destroy(numbers);
     return failed;
 }

@@ -205,8 +205,8 @@ static mdist_iterator_t *batches_of(mdist_strategy_t *strategy, uint64_t rows, u
     mdist_dataset_t *source = NULL, *batches = NULL, *dealt = NULL;
     mdist_iterator_t *iterator = NULL;
     OK(mdist_tensor_describe(numbers, MDIST_FLOAT32, shape, 2, &array, &error));
-    OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &source, &error));
-    OK(mdist_dataset_batch(source, batch, 0, &batches, &error));
+    OK(mdist_dataset_from_tensors(&array, 1, NULL, NULL, &source, NULL, &error));
+    OK(mdist_dataset_batch(source, batch, &batches, NULL, &error));
     OK(mdist_distribute_dataset(strategy, batches, &dealt, options, &error));
     OK(mdist_iterator_create(dealt, &iterator, &error));
     mdist_dataset_destroy(source);

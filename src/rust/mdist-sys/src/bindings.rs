@@ -9,10 +9,12 @@ pub const MDIST_FOREVER: u64 = 9223372036854775553;
 pub const MDIST_NONE: u32 = 4294967295;
 pub const MDIST_MAX_RANK: u32 = 8;
 pub const MDIST_UNKNOWN_LENGTH: u64 = 9223372036854775554;
-pub const MDIST_MAP_UNORDERED: u32 = 1;
+pub const MDIST_DATASET_DROP_REMAINDER: u32 = 1;
+pub const MDIST_DATASET_SAME_ORDER: u32 = 2;
+pub const MDIST_DATASET_UNORDERED: u32 = 4;
+pub const MDIST_DATASET_ANY_THREAD: u32 = 8;
 pub const MDIST_LATEST: u64 = 9223372036854775555;
 pub const MDIST_RESTORE_PARTIAL: u32 = 1;
-pub const MDIST_GENERATOR_ANY_THREAD: u32 = 1;
 pub const MDIST_ONE_PER_WORKER: u64 = 9223372036854775556;
 pub const MDIST_INPUT_NO_SPLIT: u32 = 1;
 pub const MDIST_INPUT_WHOLE_STEPS: u32 = 2;
@@ -1592,6 +1594,104 @@ pub struct mdist_iterator {
     _unused: [u8; 0],
 }
 pub type mdist_iterator_t = mdist_iterator;
+#[doc = " Options of a source or a transform of datasets. NULL, or all zero except struct_size: the defaults."]
+#[doc = ""]
+#[doc = " Each flag, and `parallel_calls`, belongs to the functions that it names. Others refuse it with"]
+#[doc = " MDIST_ERR_INVALID_ARGUMENT."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_dataset_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub parallel_calls: u32,
+    pub reserved: u32,
+}
+#[test]
+fn bindgen_test_layout_mdist_dataset_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_dataset_options>(),
+        16usize,
+        concat!("Size of: ", stringify!(mdist_dataset_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_dataset_options>(),
+        4usize,
+        concat!("Alignment of ", stringify!(mdist_dataset_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_dataset_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_dataset_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_flags() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_dataset_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_dataset_options),
+                "::",
+                stringify!(flags)
+            )
+        );
+    }
+    test_field_flags();
+    fn test_field_parallel_calls() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_dataset_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).parallel_calls) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_dataset_options),
+                "::",
+                stringify!(parallel_calls)
+            )
+        );
+    }
+    test_field_parallel_calls();
+    fn test_field_reserved() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_dataset_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).reserved) as usize - ptr as usize
+            },
+            12usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_dataset_options),
+                "::",
+                stringify!(reserved)
+            )
+        );
+    }
+    test_field_reserved();
+}
+#[doc = " Options of a source or a transform of datasets. NULL, or all zero except struct_size: the defaults."]
+#[doc = ""]
+#[doc = " Each flag, and `parallel_calls`, belongs to the functions that it names. Others refuse it with"]
+#[doc = " MDIST_ERR_INVALID_ARGUMENT."]
+pub type mdist_dataset_options_t = mdist_dataset_options;
 extern "C" {
     #[doc = " Makes a dataset whose element i is row i of each array."]
     #[doc = ""]
@@ -1607,6 +1707,7 @@ extern "C" {
         user_data: *mut ::std::os::raw::c_void,
         free_user_data: mdist_free_fn,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -1620,6 +1721,7 @@ extern "C" {
         shards: u64,
         index: u64,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -1629,18 +1731,18 @@ extern "C" {
     #[doc = ""]
     #[doc = " A buffer as large as the dataset shuffles it uniformly. The order depends only on @p seed and on how often this"]
     #[doc = " dataset has been iterated. Two programs, or two workers, that do the same with the same seed get the same order."]
-    #[doc = " @param reshuffle_each_iteration  0: the same order every time. Non-zero: a different order for each iterator of this"]
-    #[doc = "                                  dataset and of all datasets made from it, in the order of their creation, and for"]
-    #[doc = "                                  each epoch of mdist_dataset_repeat within an iterator. A restarted program begins"]
-    #[doc = "                                  with the first order again, unless it restores an iterator: then it continues from"]
-    #[doc = "                                  there"]
+    #[doc = ""]
+    #[doc = " The order is a different one for each iterator of this dataset and of all datasets made from it, in the order of"]
+    #[doc = " their creation, and for each epoch of mdist_dataset_repeat within an iterator. A restarted program begins with the"]
+    #[doc = " first order again, unless it restores an iterator: then it continues from there. With MDIST_DATASET_SAME_ORDER the"]
+    #[doc = " order is the same every time. (TensorFlow: reshuffle_each_iteration)"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_shuffle(
         source: *const mdist_dataset_t,
         buffer_size: u64,
         seed: u64,
-        reshuffle_each_iteration: i32,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -1651,6 +1753,7 @@ extern "C" {
         source: *const mdist_dataset_t,
         count: u64,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -1661,8 +1764,8 @@ extern "C" {
 #[doc = " number."]
 #[doc = ""]
 #[doc = " The function runs on the thread that asks for the element. It runs on threads of the iterator with `parallel_calls`"]
-#[doc = " (mdist_map_options_t), and if mdist_dataset_prefetch or fetching to devices (input.h) follows. Each iterator makes"]
-#[doc = " one call at a time, except with `parallel_calls`. The function must not call the iterator that it serves."]
+#[doc = " (mdist_dataset_options_t), and if mdist_dataset_prefetch or fetching to devices (input.h) follows. Each iterator"]
+#[doc = " makes one call at a time, except with `parallel_calls`. The function must not call the iterator that it serves."]
 pub type mdist_map_fn = ::std::option::Option<
     unsafe extern "C" fn(
         inputs: *const mdist_tensor_t,
@@ -1672,80 +1775,6 @@ pub type mdist_map_fn = ::std::option::Option<
         user_data: *mut ::std::os::raw::c_void,
     ) -> i32,
 >;
-#[doc = " Options of mdist_dataset_map. NULL, or all zero except struct_size: one element after the other."]
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_map_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub parallel_calls: u32,
-}
-#[test]
-fn bindgen_test_layout_mdist_map_options() {
-    assert_eq!(
-        ::std::mem::size_of::<mdist_map_options>(),
-        12usize,
-        concat!("Size of: ", stringify!(mdist_map_options))
-    );
-    assert_eq!(
-        ::std::mem::align_of::<mdist_map_options>(),
-        4usize,
-        concat!("Alignment of ", stringify!(mdist_map_options))
-    );
-    fn test_field_struct_size() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_map_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
-            },
-            0usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_map_options),
-                "::",
-                stringify!(struct_size)
-            )
-        );
-    }
-    test_field_struct_size();
-    fn test_field_flags() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_map_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
-            },
-            4usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_map_options),
-                "::",
-                stringify!(flags)
-            )
-        );
-    }
-    test_field_flags();
-    fn test_field_parallel_calls() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_map_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).parallel_calls) as usize - ptr as usize
-            },
-            8usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_map_options),
-                "::",
-                stringify!(parallel_calls)
-            )
-        );
-    }
-    test_field_parallel_calls();
-}
-#[doc = " Options of mdist_dataset_map. NULL, or all zero except struct_size: one element after the other."]
-pub type mdist_map_options_t = mdist_map_options;
 extern "C" {
     #[doc = " Applies @p map to every element."]
     #[doc = " @param outputs    dtype and shape of each output component; data is not read; the first dimension may be"]
@@ -1761,21 +1790,21 @@ extern "C" {
         outputs: *const mdist_tensor_t,
         output_count: usize,
         out: *mut *mut mdist_dataset_t,
-        options: *const mdist_map_options_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
 extern "C" {
     #[doc = " Joins @p batch_size consecutive elements along a new first dimension."]
     #[doc = ""]
-    #[doc = " The last batch may be shorter. If @p drop_remainder is non-zero, a shorter last batch is left out. Elements of one"]
-    #[doc = " batch must have equal shapes; otherwise the iteration fails with MDIST_ERR_MISMATCH."]
+    #[doc = " The last batch may be shorter. With MDIST_DATASET_DROP_REMAINDER, a shorter last batch is left out. Elements"]
+    #[doc = " of one batch must have equal shapes; otherwise the iteration fails with MDIST_ERR_MISMATCH."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_batch(
         source: *const mdist_dataset_t,
         batch_size: u64,
-        drop_remainder: i32,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -1786,6 +1815,7 @@ extern "C" {
         source: *const mdist_dataset_t,
         elements: u64,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -1802,6 +1832,7 @@ extern "C" {
         paths: *const *const ::std::os::raw::c_char,
         count: usize,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -1915,7 +1946,7 @@ extern "C" {
     #[doc = ""]
     #[doc = " Errors:"]
     #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `unordered`: it is not defined which elements were given. This is so after"]
-    #[doc = "   mdist_dataset_map with MDIST_MAP_UNORDERED."]
+    #[doc = "   mdist_dataset_map with MDIST_DATASET_UNORDERED."]
     #[doc = " - After a failure of the iterator: that failure."]
     #[doc = " @thread one at a time per iterator   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_iterator_save(
@@ -3734,6 +3765,7 @@ extern "C" {
         stop: i64,
         step: i64,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -3758,9 +3790,9 @@ pub type mdist_generate_fn = ::std::option::Option<
 extern "C" {
     #[doc = " Makes a dataset of elements that a function makes, one after the other."]
     #[doc = ""]
-    #[doc = " The function runs on the thread that calls mdist_iterator_next, unless @p flags has MDIST_GENERATOR_ANY_THREAD."]
-    #[doc = " Without that flag, anything that would run it on another thread fails with MDIST_ERR_FAILED_PRECONDITION, reason"]
-    #[doc = " `callers_thread`: mdist_dataset_prefetch, mdist_dataset_map with `parallel_calls`, and fetch_to_device of input.h."]
+    #[doc = " The function runs on the thread that calls mdist_iterator_next. Anything that would run it on another thread fails"]
+    #[doc = " with MDIST_ERR_FAILED_PRECONDITION, reason `callers_thread`: mdist_dataset_prefetch, mdist_dataset_map with"]
+    #[doc = " `parallel_calls`, and fetch_to_device of input.h. MDIST_DATASET_ANY_THREAD allows it."]
     #[doc = " @param outputs     dtype and shape of each component; data is not read"]
     #[doc = " @param user_data   kept, together with the functions, until the dataset, those made from it and their iterators are"]
     #[doc = "                    gone"]
@@ -3774,8 +3806,8 @@ extern "C" {
         free_state: mdist_free_fn,
         outputs: *const mdist_tensor_t,
         output_count: usize,
-        flags: u32,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -3787,6 +3819,7 @@ extern "C" {
         paths: *const *const ::std::os::raw::c_char,
         count: usize,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -3801,6 +3834,7 @@ extern "C" {
         patterns: *const *const ::std::os::raw::c_char,
         count: usize,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -4042,17 +4076,72 @@ pub struct mdist_record_writer {
 }
 #[doc = " A TFRecord file that is being written."]
 pub type mdist_record_writer_t = mdist_record_writer;
+#[doc = " Options of a writer. NULL, or all zero except struct_size: no compression."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_record_writer_options {
+    pub struct_size: u32,
+    pub compression: i32,
+}
+#[test]
+fn bindgen_test_layout_mdist_record_writer_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_record_writer_options>(),
+        8usize,
+        concat!("Size of: ", stringify!(mdist_record_writer_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_record_writer_options>(),
+        4usize,
+        concat!("Alignment of ", stringify!(mdist_record_writer_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_record_writer_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_record_writer_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_compression() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_record_writer_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).compression) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_record_writer_options),
+                "::",
+                stringify!(compression)
+            )
+        );
+    }
+    test_field_compression();
+}
+#[doc = " Options of a writer. NULL, or all zero except struct_size: no compression."]
+pub type mdist_record_writer_options_t = mdist_record_writer_options;
 extern "C" {
     #[doc = " Begins a TFRecord file."]
     #[doc = ""]
     #[doc = " The file has another name in the same folder until mdist_record_writer_close. So @p path always holds either what was"]
     #[doc = " there before or the whole new file, even after a crash. (TensorFlow: TFRecordWriter.)"]
-    #[doc = " @param compression  mdist_compression_t; readers need the same value in mdist_read_options_t"]
     #[doc = " @thread any   @blocks for the file system   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_record_writer_create(
         path: *const ::std::os::raw::c_char,
-        compression: i32,
         out: *mut *mut mdist_record_writer_t,
+        options: *const mdist_record_writer_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -4106,6 +4195,7 @@ extern "C" {
         user_data: *mut ::std::os::raw::c_void,
         free_user_data: mdist_free_fn,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -4116,6 +4206,7 @@ extern "C" {
         source: *const mdist_dataset_t,
         count: u64,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -4126,6 +4217,7 @@ extern "C" {
         source: *const mdist_dataset_t,
         count: u64,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -4138,6 +4230,7 @@ extern "C" {
         first: *const mdist_dataset_t,
         second: *const mdist_dataset_t,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -4149,6 +4242,7 @@ extern "C" {
         sources: *const *const mdist_dataset_t,
         source_count: usize,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -4165,6 +4259,7 @@ extern "C" {
     pub fn mdist_dataset_cache(
         source: *const mdist_dataset_t,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -4180,10 +4275,10 @@ extern "C" {
     pub fn mdist_dataset_padded_batch(
         source: *const mdist_dataset_t,
         batch_size: u64,
-        drop_remainder: i32,
         paddings: *const mdist_tensor_t,
         padding_count: usize,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -4195,6 +4290,7 @@ extern "C" {
     pub fn mdist_dataset_unbatch(
         source: *const mdist_dataset_t,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -4202,17 +4298,17 @@ extern "C" {
     #[doc = " Cuts the rows of all elements, taken as one sequence, into new batches of the sizes @p batch_sizes, again and again"]
     #[doc = " in this order."]
     #[doc = ""]
-    #[doc = " A size of 0 gives a batch of no rows, without waiting for more rows. The last batch may be shorter. If @p"]
-    #[doc = " drop_remainder is non-zero, a shorter last batch is left out. All components must have a first dimension of the same"]
-    #[doc = " size; otherwise it fails with MDIST_ERR_MISMATCH."]
+    #[doc = " A size of 0 gives a batch of no rows, without waiting for more rows. The last batch may be shorter. With"]
+    #[doc = " MDIST_DATASET_DROP_REMAINDER, a shorter last batch is left out. All components must have a first dimension of the"]
+    #[doc = " same size; otherwise it fails with MDIST_ERR_MISMATCH."]
     #[doc = " @param batch_sizes  copied; at least one of them is not 0"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_dataset_rebatch(
         source: *const mdist_dataset_t,
         batch_sizes: *const u64,
         size_count: usize,
-        drop_remainder: i32,
         out: *mut *mut mdist_dataset_t,
+        options: *const mdist_dataset_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -4905,7 +5001,7 @@ extern "C" {
     #[doc = " Makes gradients that lie in the program's memory."]
     #[doc = ""]
     #[doc = " The library uses the memory of a replica only within its rounds: from the first mdist_gradients_ready to the end of"]
-    #[doc = " mdist_gradients_wait, or to the end of a step that fails. It does not write before the gradient is ready. It keeps"]
+    #[doc = " the end of the round, or of a step that fails. It does not write before the gradient is ready. It keeps"]
     #[doc = " the strategy."]
     #[doc = " @param tensors  gradient g of local replica r at [r * count + g]: where it lies, on the replica's device. Shapes and"]
     #[doc = "                 floating-point types are the same on all replicas. With data NULL it is lent later. If arrays"]
@@ -4941,7 +5037,7 @@ extern "C" {
     #[doc = " Describes a gradient of a local replica, in memory of its device."]
     #[doc = ""]
     #[doc = " The address stays the same until mdist_gradients_destroy, or mdist_regroup in an elastic job. You may write the"]
-    #[doc = " gradient until it is ready, and again after the wait. The wait does not clear it."]
+    #[doc = " gradient until it is ready, and again after the end of the round, which does not clear it."]
     #[doc = ""]
     #[doc = " If the program lends the memory, the address is where the gradient lay in the last round, or where you have lent it"]
     #[doc = " since. It is NULL if there is none. A missing gradient without an address (MDIST_GRADIENTS_ZERO_MISSING) gets memory"]
@@ -4968,7 +5064,7 @@ extern "C" {
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Says that this replica's gradient is complete; from now until the wait it belongs to the library."]
+    #[doc = " Says that this replica's gradient is complete; from now until the end of the round it belongs to the library."]
     #[doc = ""]
     #[doc = " A second call in one round is MDIST_ERR_FAILED_PRECONDITION, reason `ready_twice`, and fails the round: the step must"]
     #[doc = " return. The call also moves on the operations under way, as mdist_work_test does."]
@@ -5016,6 +5112,27 @@ extern "C" {
     pub fn mdist_gradients_wait(
         replica: *mut mdist_replica_t,
         gradients: *mut mdist_gradients_t,
+        norm: *mut f64,
+        finite: *mut i32,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Ends the round as mdist_gradients_wait does, but without waiting for other replicas: call it until it says done."]
+    #[doc = ""]
+    #[doc = " - The first call is what the wait is: it fails, or zeros gradients, if some are not ready. Each call may do a part of"]
+    #[doc = "   the computing. With a norm, a replica on a GPU waits until its GPU has reduced."]
+    #[doc = " - The round ends when every replica goes on calling this, or waits. It fails, or passes the timeout, as a wait would."]
+    #[doc = " - Until done, everything else of this replica that communicates is MDIST_ERR_FAILED_PRECONDITION, reason"]
+    #[doc = "   `round_ends`: collectives, merges, messages and other gradients. mdist_gradients_wait may end what this began."]
+    #[doc = " - A call after done begins the next round."]
+    #[doc = " @param done    receives 1 if the round has ended. If 0, @p norm and @p finite are not touched"]
+    #[doc = " @param norm    as of mdist_gradients_wait, and so is @p finite"]
+    #[doc = " @thread replica   @blocks no, but for GPUs as said   @collective all replicas   @calls-back never   @since 0.3"]
+    pub fn mdist_gradients_test(
+        replica: *mut mdist_replica_t,
+        gradients: *mut mdist_gradients_t,
+        done: *mut i32,
         norm: *mut f64,
         finite: *mut i32,
         error: *mut *mut mdist_error_t,
@@ -5672,6 +5789,7 @@ extern "C" {
     #[doc = " @param weights       NULL, or of the same type and shape, or [k]"]
     #[doc = " @param global_batch  the number of examples of all replicas. If 0, the call counts them and writes the number here."]
     #[doc = "                      Else it takes the number and asks no other replica. It is 0 on all replicas or on none."]
+    #[doc = "                      So, not to wait here, start a sum of the replicas' k (mdist_collective_start), and pass the sum."]
     #[doc = " @param loss          receives 0 if no replica has an example, so that a step without data changes nothing"]
     #[doc = " @thread replica   @blocks as mdist_all_reduce where the examples are counted   @collective all replicas then"]
     #[doc = " @calls-back never   @since 0.1"]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Datasets: descriptions of elements, and iterators that produce them.
 use std::iter::FusedIterator;
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop};
 use std::os::raw::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -40,6 +40,7 @@ impl Dataset {
                 kept,
                 Some(free_arrays),
                 out,
+                ptr::null(),
                 error,
             )
         })?;
@@ -86,7 +87,7 @@ impl Dataset {
     pub fn shard(&self, shards: u64, index: u64) -> Result<Dataset> {
         // Safety, here and below: derive gives a handle of ours.
         self.derive(|from, out, error| unsafe {
-            sys::mdist_dataset_shard(from, shards, index, out, error)
+            sys::mdist_dataset_shard(from, shards, index, out, ptr::null(), error)
         })
     }
 
@@ -99,16 +100,16 @@ impl Dataset {
         seed: u64,
         reshuffle_each_iteration: bool,
     ) -> Result<Dataset> {
-        let reshuffle = i32::from(reshuffle_each_iteration);
+        let options = chosen(sys::MDIST_DATASET_SAME_ORDER, !reshuffle_each_iteration);
         self.derive(|from, out, error| unsafe {
-            sys::mdist_dataset_shuffle(from, buffer_size, seed, reshuffle, out, error)
+            sys::mdist_dataset_shuffle(from, buffer_size, seed, out, &options, error)
         })
     }
 
     /// The source `count` times over.
     pub fn repeat(&self, count: u64) -> Result<Dataset> {
         self.derive(|from, out, error| unsafe {
-            sys::mdist_dataset_repeat(from, count, out, error)
+            sys::mdist_dataset_repeat(from, count, out, ptr::null(), error)
         })
     }
 
@@ -120,16 +121,16 @@ impl Dataset {
     /// Joins consecutive elements along a new first dimension. The last batch may be shorter, or
     /// left out.
     pub fn batch(&self, batch_size: u64, drop_remainder: bool) -> Result<Dataset> {
-        let drop_remainder = i32::from(drop_remainder);
+        let options = chosen(sys::MDIST_DATASET_DROP_REMAINDER, drop_remainder);
         self.derive(|from, out, error| unsafe {
-            sys::mdist_dataset_batch(from, batch_size, drop_remainder, out, error)
+            sys::mdist_dataset_batch(from, batch_size, out, &options, error)
         })
     }
 
     /// Prepares up to so many elements ahead, on a thread of each iterator.
     pub fn prefetch(&self, elements: u64) -> Result<Dataset> {
         self.derive(|from, out, error| unsafe {
-            sys::mdist_dataset_prefetch(from, elements, out, error)
+            sys::mdist_dataset_prefetch(from, elements, out, ptr::null(), error)
         })
     }
 
@@ -158,6 +159,16 @@ impl Drop for Dataset {
     fn drop(&mut self) {
         // Safety: ours, and this is the end of it. Those made from it live on.
         unsafe { sys::mdist_dataset_destroy(self.raw.as_ptr()) }
+    }
+}
+
+/// Options with one flag, or none.
+pub(crate) fn chosen(flag: u32, is_chosen: bool) -> sys::mdist_dataset_options {
+    sys::mdist_dataset_options {
+        struct_size: mem::size_of::<sys::mdist_dataset_options>() as u32,
+        flags: if is_chosen { flag } else { 0 },
+        parallel_calls: 0,
+        reserved: 0,
     }
 }
 

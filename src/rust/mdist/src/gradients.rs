@@ -355,6 +355,7 @@ impl ReplicaGradients<'_> {
     /// replica.
     pub fn wait(&mut self) -> Result<Reduced> {
         let (mut norm, mut finite) = (0.0, 0);
+        self.take_all()?;
         // Safety: handles of ours, on the step's thread; nobody has a slice, since they borrow self.
         call(|error| unsafe {
             sys::mdist_gradients_wait(
@@ -372,10 +373,43 @@ impl ReplicaGradients<'_> {
         })
     }
 
+    /// The same without waiting for other replicas: `None` while the round has not ended. Call it until
+    /// it has, and meanwhile nothing else that communicates. The round ends when every replica goes on
+    /// calling this, or [`wait`](ReplicaGradients::wait)s. Until then all gradients belong to the library.
+    pub fn test(&mut self) -> Result<Option<Reduced>> {
+        let (mut done, mut norm, mut finite) = (0, 0.0, 0);
+        self.take_all()?;
+        // Safety: handles of ours, on the step's thread; nobody has a slice, since they borrow self.
+        call(|error| unsafe {
+            sys::mdist_gradients_test(
+                self.replica,
+                self.gradients.raw.as_ptr(),
+                &mut done,
+                &mut norm,
+                &mut finite,
+                error,
+            )
+        })?;
+        if done == 0 {
+            return Ok(None);
+        }
+        self.gradients.slot(self.local_replica)?.ready.fill(false);
+        Ok(Some(Reduced {
+            norm,
+            finite: finite != 0,
+        }))
+    }
+
+    /// The end of a round may take gradients that are not ready, too. If it fails, they stay taken.
+    fn take_all(&mut self) -> Result<()> {
+        self.gradients.slot(self.local_replica)?.ready.fill(true);
+        Ok(())
+    }
+
     fn describe(&self, index: usize) -> Result<sys::mdist_tensor> {
         if self.gradients.slot(self.local_replica)?.ready.get(index) == Some(&true) {
             let sentence =
-                format!("gradient {index} is ready, so it belongs to the library until the wait; call wait first");
+                format!("gradient {index} belongs to the library until the round has ended; call wait first, or test until it has");
             return Err(borrowed(sentence));
         }
         let mut raw = tensor::no_tensor();

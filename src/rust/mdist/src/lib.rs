@@ -109,7 +109,7 @@ pub use map::{Output, UNKNOWN_LENGTH};
 pub use memory::Memory;
 pub use operator::{Operator, Registered};
 pub use preemption::{Preemption, Verdict};
-pub use prepared::{Call, Prepare};
+pub use prepared::{Preparation, Prepared};
 pub use replica::Replica;
 pub use run::Run;
 pub use sources::{Compression, ReadOptions, RecordWriter};

@@ -17,7 +17,7 @@ use crate::work::OwnedBuffers;
 use crate::{Strategy, Work};
 
 /// A collective of one local replica that is described once and runs many times. It owns its buffers,
-/// so that nobody can move or free them: [`Call::buffer`] and [`Call::buffer_mut`] reach them between
+/// so that nobody can move or free them: [`Prepared::buffer`] and [`Prepared::buffer_mut`] reach them between
 /// runs.
 ///
 /// ```
@@ -33,7 +33,7 @@ use crate::{Strategy, Work};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Call<B> {
+pub struct Prepared<B> {
     raw: NonNull<sys::mdist_prepared>,
     described: Vec<sys::mdist_buffer>, // inputs, then outputs
     buffers: Option<B>,                // there until into_buffers takes them
@@ -41,12 +41,12 @@ pub struct Call<B> {
 
 // Safety: the handle is for any thread, where a replica runs it for that replica's; the descriptions
 // are of the buffers, which go along.
-unsafe impl<B: Send> Send for Call<B> {}
-unsafe impl<B: Sync> Sync for Call<B> {}
+unsafe impl<B: Send> Send for Prepared<B> {}
+unsafe impl<B: Sync> Sync for Prepared<B> {}
 
 /// The collectives of one local replica, to be prepared. Each has the arguments of the [`Replica`]'s.
 /// The calls keep what they need of the group and the operator, which may be dropped before them.
-pub struct Prepare<'a> {
+pub struct Preparation<'a> {
     strategy: &'a Strategy,
     local_replica: u32,
     members: u32, // that make the call
@@ -56,8 +56,8 @@ pub struct Prepare<'a> {
 
 impl Strategy {
     /// Prepares collectives of a local replica.
-    pub fn prepare(&self, local_replica: u32) -> Prepare<'_> {
-        Prepare {
+    pub fn prepare(&self, local_replica: u32) -> Preparation<'_> {
+        Preparation {
             strategy: self,
             local_replica,
             members: self.replica_count(),
@@ -103,9 +103,9 @@ pub(crate) fn filled(
     described
 }
 
-impl<'a> Prepare<'a> {
+impl<'a> Preparation<'a> {
     /// Calls of a group's members, of which the local replica is one.
-    pub fn in_group<'b>(&self, group: &'b Group) -> Prepare<'b>
+    pub fn in_group<'b>(&self, group: &'b Group) -> Preparation<'b>
     where
         'a: 'b,
     {
@@ -113,19 +113,23 @@ impl<'a> Prepare<'a> {
     }
 
     /// Calls with a timeout for each wait for others.
-    pub fn with_timeout(&self, timeout: Duration) -> Prepare<'a> {
+    pub fn with_timeout(&self, timeout: Duration) -> Preparation<'a> {
         self.with(self.members, |options| {
             options.timeout_ns = limit_of(timeout)
         })
     }
 
-    fn with<'b>(&self, members: u32, set: impl FnOnce(&mut sys::mdist_call_options)) -> Prepare<'b>
+    fn with<'b>(
+        &self,
+        members: u32,
+        set: impl FnOnce(&mut sys::mdist_call_options),
+    ) -> Preparation<'b>
     where
         'a: 'b,
     {
         let mut options = self.options;
         set(&mut options);
-        Prepare {
+        Preparation {
             strategy: self.strategy,
             local_replica: self.local_replica,
             members,
@@ -135,14 +139,18 @@ impl<'a> Prepare<'a> {
     }
 
     /// In place.
-    pub fn all_reduce<B: OwnedBuffers>(&self, op: impl Into<Op>, buffers: B) -> Result<Call<B>> {
+    pub fn all_reduce<B: OwnedBuffers>(
+        &self,
+        op: impl Into<Op>,
+        buffers: B,
+    ) -> Result<Prepared<B>> {
         self.in_place(
             description(sys::MDIST_COLLECTIVE_ALL_REDUCE, op.into().raw(), 0),
             buffers,
         )
     }
 
-    pub fn broadcast<B: OwnedBuffers>(&self, root: u32, buffers: B) -> Result<Call<B>> {
+    pub fn broadcast<B: OwnedBuffers>(&self, root: u32, buffers: B) -> Result<Prepared<B>> {
         self.in_place(
             description(sys::MDIST_COLLECTIVE_BROADCAST, 0, root),
             buffers,
@@ -153,7 +161,7 @@ impl<'a> Prepare<'a> {
         &self,
         inputs: I,
         outputs: O,
-    ) -> Result<Call<(I, O)>> {
+    ) -> Result<Prepared<(I, O)>> {
         self.exchange(
             description(sys::MDIST_COLLECTIVE_ALL_GATHER, 0, 0),
             inputs,
@@ -166,7 +174,7 @@ impl<'a> Prepare<'a> {
         op: impl Into<Op>,
         inputs: I,
         outputs: O,
-    ) -> Result<Call<(I, O)>> {
+    ) -> Result<Prepared<(I, O)>> {
         let described = description(sys::MDIST_COLLECTIVE_REDUCE_SCATTER, op.into().raw(), 0);
         self.exchange(described, inputs, outputs)
     }
@@ -175,7 +183,7 @@ impl<'a> Prepare<'a> {
         &self,
         inputs: I,
         outputs: O,
-    ) -> Result<Call<(I, O)>> {
+    ) -> Result<Prepared<(I, O)>> {
         self.exchange(
             description(sys::MDIST_COLLECTIVE_ALL_TO_ALL, 0, 0),
             inputs,
@@ -189,7 +197,7 @@ impl<'a> Prepare<'a> {
         input_parts: &[u64],
         outputs: O,
         output_parts: &[u64],
-    ) -> Result<Call<(I, O)>> {
+    ) -> Result<Prepared<(I, O)>> {
         let mut given = Vec::new();
         inputs.describe(&mut given);
         let expected = given.len() * self.members as usize;
@@ -213,7 +221,7 @@ impl<'a> Prepare<'a> {
         op: impl Into<Op>,
         root: u32,
         buffers: B,
-    ) -> Result<Call<B>> {
+    ) -> Result<Prepared<B>> {
         let described = description(sys::MDIST_COLLECTIVE_REDUCE_TO_ROOT, op.into().raw(), root);
         self.in_place(described, buffers)
     }
@@ -223,7 +231,7 @@ impl<'a> Prepare<'a> {
         root: u32,
         inputs: I,
         outputs: O,
-    ) -> Result<Call<(I, O)>> {
+    ) -> Result<Prepared<(I, O)>> {
         let described = description(sys::MDIST_COLLECTIVE_GATHER_TO_ROOT, 0, root);
         self.exchange(described, inputs, outputs)
     }
@@ -233,7 +241,7 @@ impl<'a> Prepare<'a> {
         root: u32,
         inputs: I,
         outputs: O,
-    ) -> Result<Call<(I, O)>> {
+    ) -> Result<Prepared<(I, O)>> {
         self.exchange(
             description(sys::MDIST_COLLECTIVE_SCATTER, 0, root),
             inputs,
@@ -241,7 +249,7 @@ impl<'a> Prepare<'a> {
         )
     }
 
-    pub fn barrier(&self) -> Result<Call<()>> {
+    pub fn barrier(&self) -> Result<Prepared<()>> {
         self.in_place(description(sys::MDIST_COLLECTIVE_BARRIER, 0, 0), ())
     }
 
@@ -249,7 +257,7 @@ impl<'a> Prepare<'a> {
         &self,
         described: sys::mdist_collective_description,
         mut buffers: B,
-    ) -> Result<Call<B>> {
+    ) -> Result<Prepared<B>> {
         let mut raw = Vec::new();
         buffers.describe(&mut raw);
         self.create(filled(described, &raw, &raw), raw, buffers)
@@ -260,7 +268,7 @@ impl<'a> Prepare<'a> {
         described: sys::mdist_collective_description,
         inputs: I,
         outputs: O,
-    ) -> Result<Call<(I, O)>> {
+    ) -> Result<Prepared<(I, O)>> {
         let mut buffers = (inputs, outputs);
         let mut raw = Vec::new();
         buffers.0.describe(&mut raw);
@@ -276,13 +284,13 @@ impl<'a> Prepare<'a> {
         described: sys::mdist_collective_description,
         raw: Vec<sys::mdist_buffer>,
         buffers: B,
-    ) -> Result<Call<B>> {
+    ) -> Result<Prepared<B>> {
         let (strategy, local) = (self.strategy.raw(), self.local_replica);
         // Safety: our handles; C copies all arrays, and the call that comes out owns the buffers.
         let call = make(|out, error| unsafe {
             sys::mdist_prepared_create(strategy, local, &described, out, &self.options, error)
         })?;
-        Ok(Call {
+        Ok(Prepared {
             raw: NonNull::new(call).expect("a call that succeeds gives a call"),
             described: raw,
             buffers: Some(buffers),
@@ -290,7 +298,7 @@ impl<'a> Prepare<'a> {
     }
 }
 
-impl<B> Call<B> {
+impl<B> Prepared<B> {
     /// Makes the call, in a step of the local replica that it was prepared for.
     pub fn run(&mut self, replica: &Replica<'_>) -> Result<()> {
         // Safety: handles of ours, on the step's thread; nobody has a slice, since they borrow self.
@@ -298,7 +306,7 @@ impl<B> Call<B> {
     }
 
     /// Starts it: `wait` gives the call back.
-    pub fn start<'step>(self, replica: &'step Replica<'_>) -> Result<Work<'step, Call<B>>> {
+    pub fn start<'step>(self, replica: &'step Replica<'_>) -> Result<Work<'step, Prepared<B>>> {
         // Safety: the work that comes out owns the call, and so the buffers.
         let work = make(|out, error| unsafe {
             sys::mdist_prepared_start(replica.raw(), self.raw.as_ptr(), out, error)
@@ -339,7 +347,7 @@ impl<B> Call<B> {
     }
 }
 
-impl<B> Drop for Call<B> {
+impl<B> Drop for Prepared<B> {
     fn drop(&mut self) {
         // Safety: ours. What it has started is over, since the work owned it; the buffers go afterwards.
         unsafe { sys::mdist_prepared_destroy(self.raw.as_ptr()) }

@@ -89,7 +89,11 @@ pub(crate) fn io_of(
         flags: 0,
         arguments: arguments.as_ptr(),
         argument_count: arguments.len(),
-        results: if count == 0 { ptr::null_mut() } else { results.as_mut_ptr() },
+        results: if count == 0 {
+            ptr::null_mut()
+        } else {
+            results.as_mut_ptr()
+        },
         result_count: count,
         timeout_ns: 0,
     }

@@ -5,12 +5,13 @@ use std::mem;
 use std::os::raw::{c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use mdist_sys as sys;
 
 use crate::cause::{catch, drop_quietly, Causes};
+use crate::dataset::chosen;
 use crate::error::{call, make, Error, Result, StepResult};
 use crate::map::{raw_outputs, zeroed};
 use crate::options::options;
@@ -83,8 +84,9 @@ impl Dataset {
     /// `i64` scalars: start, start + step ... before stop.
     pub fn range(start: i64, stop: i64, step: i64) -> Result<Dataset> {
         // Safety: numbers.
-        let raw =
-            make(|out, error| unsafe { sys::mdist_dataset_range(start, stop, step, out, error) })?;
+        let raw = make(|out, error| unsafe {
+            sys::mdist_dataset_range(start, stop, step, out, ptr::null(), error)
+        })?;
         Ok(Dataset::own(raw, Arc::default()))
     }
 
@@ -103,6 +105,7 @@ impl Dataset {
             causes: causes.clone(),
         });
         let kept = Box::into_raw(generator).cast();
+        let options = chosen(sys::MDIST_DATASET_ANY_THREAD, true);
         // Safety: the closures may be called from any thread until they are freed, which happens
         // exactly once, whatever happens.
         let raw = make(|out, error| unsafe {
@@ -113,8 +116,8 @@ impl Dataset {
                 Some(free_box::<G>),
                 outputs.as_ptr(),
                 outputs.len(),
-                sys::MDIST_GENERATOR_ANY_THREAD,
                 out,
+                &options,
                 error,
             )
         })?;
@@ -128,7 +131,7 @@ impl Dataset {
             "mdist_dataset_files",
             |texts, count, out, error| unsafe {
                 // Safety: texts that outlive the call.
-                sys::mdist_dataset_files(texts, count, out, error)
+                sys::mdist_dataset_files(texts, count, out, ptr::null(), error)
             },
         )
     }
@@ -141,7 +144,7 @@ impl Dataset {
             "mdist_dataset_match_files",
             |texts, count, out, error| unsafe {
                 // Safety: texts that outlive the call.
-                sys::mdist_dataset_match_files(texts, count, out, error)
+                sys::mdist_dataset_match_files(texts, count, out, ptr::null(), error)
             },
         )
     }
@@ -273,9 +276,13 @@ impl RecordWriter {
     /// Readers need the same compression.
     pub fn new(path: impl AsRef<Path>, compression: Compression) -> Result<RecordWriter> {
         let path = path_text(path.as_ref(), "mdist_record_writer_create")?;
+        let options = sys::mdist_record_writer_options {
+            struct_size: mem::size_of::<sys::mdist_record_writer_options>() as u32,
+            compression: compression.raw(),
+        };
         // Safety: a text that outlives the call.
         let raw = make(|out, error| unsafe {
-            sys::mdist_record_writer_create(path.as_ptr(), compression.raw(), out, error)
+            sys::mdist_record_writer_create(path.as_ptr(), out, &options, error)
         })?;
         Ok(RecordWriter(
             NonNull::new(raw).expect("a call that succeeds gives a writer"),

@@ -8,6 +8,7 @@ use mdist_sys as sys;
 
 use crate::array::Array;
 use crate::cause::{catch, drop_quietly, Causes};
+use crate::dataset::chosen;
 use crate::error::{make, Result, StepResult};
 use crate::tensor::{raw_tensor, Tensor};
 use crate::Dataset;
@@ -21,30 +22,39 @@ impl Dataset {
     /// The first `count` elements, or all if there are fewer.
     pub fn take(&self, count: u64) -> Result<Dataset> {
         // Safety, here and below: derive gives a handle of ours.
-        self.derive(|from, out, error| unsafe { sys::mdist_dataset_take(from, count, out, error) })
+        self.derive(|from, out, error| unsafe {
+            sys::mdist_dataset_take(from, count, out, ptr::null(), error)
+        })
     }
 
     /// All but the first `count` elements.
     pub fn skip(&self, count: u64) -> Result<Dataset> {
-        self.derive(|from, out, error| unsafe { sys::mdist_dataset_skip(from, count, out, error) })
+        self.derive(|from, out, error| unsafe {
+            sys::mdist_dataset_skip(from, count, out, ptr::null(), error)
+        })
     }
 
     /// Keeps the elements of the first iteration that reaches its end in memory, for later ones.
     pub fn cache(&self) -> Result<Dataset> {
-        self.derive(|from, out, error| unsafe { sys::mdist_dataset_cache(from, out, error) })
+        self.derive(|from, out, error| unsafe {
+            sys::mdist_dataset_cache(from, out, ptr::null(), error)
+        })
     }
 
     /// Each row of each element as an element of its own.
     pub fn unbatch(&self) -> Result<Dataset> {
-        self.derive(|from, out, error| unsafe { sys::mdist_dataset_unbatch(from, out, error) })
+        self.derive(|from, out, error| unsafe {
+            sys::mdist_dataset_unbatch(from, out, ptr::null(), error)
+        })
     }
 
     /// Cuts the rows of all elements, taken as one sequence, into new batches of these sizes, again
     /// and again in this order.
     pub fn rebatch(&self, sizes: &[u64], drop_remainder: bool) -> Result<Dataset> {
         let (numbers, count) = (sizes.as_ptr(), sizes.len());
+        let options = chosen(sys::MDIST_DATASET_DROP_REMAINDER, drop_remainder);
         self.derive(|from, out, error| unsafe {
-            sys::mdist_dataset_rebatch(from, numbers, count, i32::from(drop_remainder), out, error)
+            sys::mdist_dataset_rebatch(from, numbers, count, out, &options, error)
         })
     }
 
@@ -93,15 +103,16 @@ impl Dataset {
         } else {
             described.as_ptr()
         };
+        let options = chosen(sys::MDIST_DATASET_DROP_REMAINDER, drop_remainder);
         // Safety: descriptions of readable values, which are copied.
         self.derive(|from, out, error| unsafe {
             sys::mdist_dataset_padded_batch(
                 from,
                 batch_size,
-                i32::from(drop_remainder),
                 list,
                 described.len(),
                 out,
+                &options,
                 error,
             )
         })
@@ -126,6 +137,7 @@ impl Dataset {
                 kept,
                 Some(free_filtering::<F>),
                 out,
+                ptr::null(),
                 error,
             )
         })
@@ -134,7 +146,7 @@ impl Dataset {
     /// These elements, then those of another dataset.
     pub fn concatenate(&self, other: &Dataset) -> Result<Dataset> {
         joined(&[self, other], |out, error| unsafe {
-            sys::mdist_dataset_concatenate(self.raw(), other.raw(), out, error)
+            sys::mdist_dataset_concatenate(self.raw(), other.raw(), out, ptr::null(), error)
         })
     }
 
@@ -142,7 +154,7 @@ impl Dataset {
     pub fn zip(sources: &[&Dataset]) -> Result<Dataset> {
         let handles: Vec<_> = sources.iter().map(|one| one.raw() as *const _).collect();
         joined(sources, |out, error| unsafe {
-            sys::mdist_dataset_zip(handles.as_ptr(), handles.len(), out, error)
+            sys::mdist_dataset_zip(handles.as_ptr(), handles.len(), out, ptr::null(), error)
         })
     }
 }

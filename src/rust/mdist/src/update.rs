@@ -4,10 +4,10 @@ use std::os::raw::c_void;
 
 use mdist_sys as sys;
 
-use crate::run::io_of;
 use crate::cause::{catch, Causes};
 use crate::copies::Lock;
 use crate::error::{call, Error, Result, StepResult};
+use crate::run::io_of;
 use crate::tensor::{Tensor, TensorMut};
 use crate::{Strategy, Value, Variable};
 

@@ -4,6 +4,7 @@ mod common;
 
 use std::fmt::Write;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{assert_usable, strategy};
 use mdist::{
@@ -207,6 +208,44 @@ fn a_run_that_ends_within_a_round_fails_and_the_next_one_begins_anew() {
             Err(error) => assert_eq!((step, error.reason()), (1, "work_under_way"), "{error}"),
         }
     }
+}
+
+#[test]
+fn a_round_ends_by_asking_in_a_loop() {
+    let strategy = strategy(2);
+    let options = GradientsOptions::default().zero_missing(true);
+    let gradients = strategy
+        .gradients(&[Like::new::<f32>(&[3]), Like::new::<f32>(&[])], options)
+        .unwrap();
+    let asked = AtomicBool::new(false);
+    strategy
+        .run(|replica| {
+            let mut own = replica.gradients(&gradients)?;
+            own.as_mut_slice::<f32>(0)?.fill(1.0);
+            if replica.id() == 0 {
+                own.ready(0)?;
+                let early = own.test();
+                asked.store(true, Ordering::SeqCst);
+                assert_eq!(early?, None);
+                // The library may write a missing one, too.
+                assert_eq!(own.as_slice::<f32>(1).unwrap_err().reason(), "borrowed");
+            } else {
+                while !asked.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                own.ready(0)?;
+            }
+            let reduced = loop {
+                if let Some(reduced) = own.test()? {
+                    break reduced;
+                }
+            };
+            assert_eq!((reduced.norm, reduced.finite), (12f64.sqrt(), true));
+            assert_eq!(own.as_slice::<f32>(0)?, [2.0; 3]);
+            assert_eq!(own.as_slice::<f32>(1)?, [0.0]);
+            Ok(())
+        })
+        .unwrap();
 }
 
 #[test]

@@ -178,7 +178,7 @@ mod the_end_of_a_work_is_heard_by_what_has_ended {
 
 // E0502
 mod a_prepared_call_writes_what_is_read {
-    pub fn write(replica: &mdist::Replica<'_>, call: &mut mdist::Call<Vec<f32>>) {
+    pub fn write(replica: &mdist::Replica<'_>, call: &mut mdist::Prepared<Vec<f32>>) {
         let read = call.buffer::<f32>(0).unwrap();
         let _ = call.run(replica);
         assert_eq!(read[0], 1.0);

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Call is a collective that is described once and runs many times. It belongs to one local replica, and reads and writes
-// its buffers each time.
-type Call struct {
+// Prepared is a collective that is described once and runs many times. It belongs to one local replica, and reads and
+// writes its buffers each time.
+type Prepared struct {
 	handle  *C.mdist_prepared_t
 	buffers [2][]Buffer // alive as long as the call
 }
@@ -45,32 +45,32 @@ func (p Preparation) WithTimeout(timeout time.Duration) Preparation {
 }
 
 // AllReduce prepares Replica.AllReduce; so do the others for theirs.
-func (p Preparation) AllReduce(op ReduceOp, buffers ...Buffer) (*Call, error) {
+func (p Preparation) AllReduce(op ReduceOp, buffers ...Buffer) (*Prepared, error) {
 	return p.create(C.mdistgo_description{kind: C.MDIST_COLLECTIVE_ALL_REDUCE, op: C.int32_t(op)}, buffers, buffers)
 }
 
 // Broadcast is for Replica.Broadcast.
-func (p Preparation) Broadcast(root int, buffers ...Buffer) (*Call, error) {
+func (p Preparation) Broadcast(root int, buffers ...Buffer) (*Prepared, error) {
 	return p.rooted(C.MDIST_COLLECTIVE_BROADCAST, 0, root, buffers, nil)
 }
 
 // AllGather is for Replica.AllGather.
-func (p Preparation) AllGather(inputs, outputs []Buffer) (*Call, error) {
+func (p Preparation) AllGather(inputs, outputs []Buffer) (*Prepared, error) {
 	return p.create(C.mdistgo_description{kind: C.MDIST_COLLECTIVE_ALL_GATHER}, inputs, outputs)
 }
 
 // ReduceScatter is for Replica.ReduceScatter.
-func (p Preparation) ReduceScatter(op ReduceOp, inputs, outputs []Buffer) (*Call, error) {
+func (p Preparation) ReduceScatter(op ReduceOp, inputs, outputs []Buffer) (*Prepared, error) {
 	return p.create(C.mdistgo_description{kind: C.MDIST_COLLECTIVE_REDUCE_SCATTER, op: C.int32_t(op)}, inputs, outputs)
 }
 
 // AllToAll is for Replica.AllToAll.
-func (p Preparation) AllToAll(inputs, outputs []Buffer) (*Call, error) {
+func (p Preparation) AllToAll(inputs, outputs []Buffer) (*Prepared, error) {
 	return p.create(C.mdistgo_description{kind: C.MDIST_COLLECTIVE_ALL_TO_ALL}, inputs, outputs)
 }
 
 // AllToAllParts is for Replica.AllToAllParts.
-func (p Preparation) AllToAllParts(inputs []Buffer, inputParts []int, outputs []Buffer, outputParts []int) (*Call,
+func (p Preparation) AllToAllParts(inputs []Buffer, inputParts []int, outputs []Buffer, outputParts []int) (*Prepared,
 	error) {
 	members := p.strategy.ReplicaCount()
 	if p.group != nil {
@@ -88,12 +88,12 @@ func (p Preparation) AllToAllParts(inputs []Buffer, inputParts []int, outputs []
 }
 
 // ReduceToRoot is for Replica.ReduceToRoot.
-func (p Preparation) ReduceToRoot(op ReduceOp, root int, buffers ...Buffer) (*Call, error) {
+func (p Preparation) ReduceToRoot(op ReduceOp, root int, buffers ...Buffer) (*Prepared, error) {
 	return p.rooted(C.MDIST_COLLECTIVE_REDUCE_TO_ROOT, op, root, buffers, buffers)
 }
 
 // GatherToRoot is for Replica.GatherToRoot.
-func (p Preparation) GatherToRoot(root int, inputs, outputs []Buffer) (*Call, error) {
+func (p Preparation) GatherToRoot(root int, inputs, outputs []Buffer) (*Prepared, error) {
 	if p.id() != root {
 		outputs = inputs // not looked at
 	}
@@ -101,7 +101,7 @@ func (p Preparation) GatherToRoot(root int, inputs, outputs []Buffer) (*Call, er
 }
 
 // Scatter is for Replica.Scatter.
-func (p Preparation) Scatter(root int, inputs, outputs []Buffer) (*Call, error) {
+func (p Preparation) Scatter(root int, inputs, outputs []Buffer) (*Prepared, error) {
 	if p.id() != root {
 		inputs = outputs // not looked at
 	}
@@ -109,13 +109,13 @@ func (p Preparation) Scatter(root int, inputs, outputs []Buffer) (*Call, error) 
 }
 
 // Barrier is for Replica.Barrier.
-func (p Preparation) Barrier() (*Call, error) {
+func (p Preparation) Barrier() (*Prepared, error) {
 	return p.create(C.mdistgo_description{kind: C.MDIST_COLLECTIVE_BARRIER}, nil, nil)
 }
 
 func (p Preparation) id() int { return p.strategy.FirstReplicaID() + p.local }
 
-func (p Preparation) rooted(kind C.int32_t, op ReduceOp, root int, inputs, outputs []Buffer) (*Call, error) {
+func (p Preparation) rooted(kind C.int32_t, op ReduceOp, root int, inputs, outputs []Buffer) (*Prepared, error) {
 	number, err := index("root", root)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (p Preparation) rooted(kind C.int32_t, op ReduceOp, root int, inputs, outpu
 	return p.create(C.mdistgo_description{kind: kind, op: C.int32_t(op), root: number}, inputs, outputs)
 }
 
-func (p Preparation) create(what C.mdistgo_description, in, out []Buffer) (*Call, error) {
+func (p Preparation) create(what C.mdistgo_description, in, out []Buffer) (*Prepared, error) {
 	local, err := index("local", p.local)
 	if err != nil {
 		return nil, err
@@ -144,38 +144,38 @@ func (p Preparation) create(what C.mdistgo_description, in, out []Buffer) (*Call
 		what.group = p.group.handle
 	}
 	what.timeout_ns = C.uint64_t(p.timeout)
-	call := &Call{buffers: [2][]Buffer{in, out}}
+	call := &Prepared{buffers: [2][]Buffer{in, out}}
 	var story *C.mdist_error_t
-	err = check(C.mdistgo_call_create(p.strategy.handle, local, what, first(inList), first(outList), C.size_t(len(in)),
-		&call.handle, &story), &story)
+	err = check(C.mdistgo_prepared_create(p.strategy.handle, local, what, first(inList), first(outList),
+		C.size_t(len(in)), &call.handle, &story), &story)
 	runtime.KeepAlive(p.strategy)
 	runtime.KeepAlive(p.group)
 	if err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(call, (*Call).Close)
+	runtime.SetFinalizer(call, (*Prepared).Close)
 	return call, nil
 }
 
 // Run makes the call, in a step of the local replica that it was prepared for.
-func (c *Call) Run(replica *Replica) error {
+func (p *Prepared) Run(replica *Replica) error {
 	var story *C.mdist_error_t
-	err := check(C.mdist_prepared_run(replica.handle, c.handle, &story), &story)
-	runtime.KeepAlive(c)
+	err := check(C.mdist_prepared_run(replica.handle, p.handle, &story), &story)
+	runtime.KeepAlive(p)
 	return err
 }
 
 // Start starts the call, as the started form of its collective does.
-func (c *Call) Start(replica *Replica) (*Work, error) {
-	work := &Work{buffers: c.buffers}
+func (p *Prepared) Start(replica *Replica) (*Work, error) {
+	work := &Work{buffers: p.buffers}
 	var story *C.mdist_error_t
-	err := check(C.mdist_prepared_start(replica.handle, c.handle, &work.handle, &story), &story)
-	runtime.KeepAlive(c)
+	err := check(C.mdist_prepared_start(replica.handle, p.handle, &work.handle, &story), &story)
+	runtime.KeepAlive(p)
 	return work.started(err)
 }
 
 // Close frees the call. Operations that it has started go on.
-func (c *Call) Close() {
-	runtime.SetFinalizer(c, nil)
-	C.mdist_prepared_destroy(c.handle)
+func (p *Prepared) Close() {
+	runtime.SetFinalizer(p, nil)
+	C.mdist_prepared_destroy(p.handle)
 }

@@ -4,19 +4,20 @@
 
 A collective that is described once and runs many times, in steps of that local replica (an index, from 0). The
 arguments behind are those of the collective, which may be any but `all_reduce_sparse`. The call keeps its arrays, and reads
-and writes them each time; don't `resize!` them. `Mdist.call!(replica, call)` makes it, `Mdist.call_start!(replica, call)`
+and writes them each time; don't `resize!` them. `Mdist.run!(replica, call)` makes it, `Mdist.start!(replica, call)`
 starts it and gives a `Work`. With `group = group`, only the group's members make it; the call keeps what it needs of the
 group.
 """
-mutable struct Call <: Handle
+mutable struct Prepared <: Handle
     handle::Ptr{mdist_prepared_t}
     arrays::Any
     operator::Union{Operator,Nothing}
-    Call(handle::Ptr{mdist_prepared_t}, arrays, operator) = finalizer(destroy, new(handle, arrays, operator))::Call
+    Prepared(handle::Ptr{mdist_prepared_t}, arrays, operator) =
+        finalizer(destroy, new(handle, arrays, operator))::Prepared
 end
 
-destroy(call::Call) = @ccall libmdist.mdist_prepared_destroy(call::Ptr{mdist_prepared_t})::Cvoid
-Base.unsafe_convert(::Type{Ptr{mdist_prepared_t}}, call::Call) = call.handle
+destroy(call::Prepared) = @ccall libmdist.mdist_prepared_destroy(call::Ptr{mdist_prepared_t})::Cvoid
+Base.unsafe_convert(::Type{Ptr{mdist_prepared_t}}, call::Prepared) = call.handle
 
 function prepared(
     strategy::Strategy, local_replica::Integer, kind::CollectiveKind, inputs, outputs; op = 0, root::Integer = 0,
@@ -35,7 +36,7 @@ function prepared(
             end
         end
     end
-    return Call(out[], (inputs, outputs), op isa Operator ? op : nothing)
+    return Prepared(out[], (inputs, outputs), op isa Operator ? op : nothing)
 end
 
 prepare(::typeof(all_reduce!), strategy::Strategy, own::Integer, op::Operation, arrays...; limits...) =
@@ -69,10 +70,10 @@ prepare(::typeof(scatter!), strategy::Strategy, own::Integer, root::Integer, pai
 prepare(::typeof(barrier), strategy::Strategy, own::Integer; limits...) =
     prepared(strategy, own, COLLECTIVE_BARRIER, (), nothing; limits...)
 
-"    Mdist.call_start!(replica, call): `Mdist.call!`, started."
-function call_start!(replica::Replica, call::Call)
+"    Mdist.start!(replica, call): `Mdist.run!`, started."
+function start!(replica::Replica, call::Prepared)
     call.operator === nothing ||
-        throw(ArgumentError("a call with an operator of the program's own cannot be started: use Mdist.call!"))
+        throw(ArgumentError("a call with an operator of the program's own cannot be started: use Mdist.run!"))
     out = Out{mdist_work_t}(C_NULL)
     check() do error
         @ccall libmdist.mdist_prepared_start(
@@ -85,14 +86,14 @@ function call_start!(replica::Replica, call::Call)
 end
 
 """
-    Mdist.call!(replica, call)
+    Mdist.run!(replica, call)
 
 Makes a prepared call. With as many threads as replicas (`julia --threads N`) it blocks its thread, though not the garbage
 collector, as a merge does. With fewer it is started and waited for; an operator's call throws then.
 """
-function call!(replica::Replica, call::Call)
+function run!(replica::Replica, call::Prepared)
     calling(replica, call.operator)
-    replica.has_thread || return wait(call_start!(replica, call))
+    replica.has_thread || return wait(start!(replica, call))
     error = Out{mdist_error_t}(C_NULL)
     GC.@preserve replica call error begin
         made() = call_run(replica.handle, call.handle, Base.unsafe_convert(Ptr{Ptr{mdist_error_t}}, error))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: a collective that is described once and runs many times, each time on the same memory.
+// Prepared: a collective that is described once and runs many times, each time on the same memory.
 //
-//     auto sum = mdist::Call::all_reduce(strategy, local_replica, MDIST_SUM, gradients);
+//     auto sum = mdist::Prepared::all_reduce(strategy, local_replica, MDIST_SUM, gradients);
 //     sum.run(replica);                            // in steps of that local replica
 #pragma once
 
@@ -12,40 +12,40 @@
 
 namespace mdist {
 
-// The memory of the buffers must outlive the call. A call may name a group, as its last argument, and an operator in
-// place of MDIST_SUM. An Operator must outlive the runs of the call.
-class Call : public Handle<mdist_prepared_t, mdist_prepared_destroy> {
+// The memory of the buffers must outlive it. It may have a group, as the last argument, and an operator in place of
+// MDIST_SUM. An Operator must outlive the runs.
+class Prepared : public Handle<mdist_prepared_t, mdist_prepared_destroy> {
   public:
-    static Call all_reduce(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, Buffers buffers,
-                           CallOptions options = {}) {
+    static Prepared all_reduce(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, Buffers buffers,
+                               CallOptions options = {}) {
         return make(strategy, local, of(MDIST_COLLECTIVE_ALL_REDUCE, op, 0), buffers, buffers, options);
     }
-    static Call all_reduce(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, ConstBuffers inputs,
-                           Buffers outputs, CallOptions options = {}) {
+    static Prepared all_reduce(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, ConstBuffers inputs,
+                               Buffers outputs, CallOptions options = {}) {
         return make(strategy, local, of(MDIST_COLLECTIVE_ALL_REDUCE, op, 0), inputs, outputs, options);
     }
-    static Call broadcast(Strategy &strategy, uint32_t local, uint32_t root, Buffers buffers,
-                          CallOptions options = {}) {
+    static Prepared broadcast(Strategy &strategy, uint32_t local, uint32_t root, Buffers buffers,
+                              CallOptions options = {}) {
         mdist_collective_description_t description = of(MDIST_COLLECTIVE_BROADCAST, 0, root);
         description.inputs = buffers.data();
         description.buffer_count = buffers.size();
         return make(strategy, local, description, options);
     }
-    static Call all_gather(Strategy &strategy, uint32_t local, ConstBuffers inputs, Buffers outputs,
-                           CallOptions options = {}) {
+    static Prepared all_gather(Strategy &strategy, uint32_t local, ConstBuffers inputs, Buffers outputs,
+                               CallOptions options = {}) {
         return make(strategy, local, of(MDIST_COLLECTIVE_ALL_GATHER, 0, 0), inputs, outputs, options);
     }
-    static Call reduce_scatter(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, ConstBuffers inputs,
-                               Buffers outputs, CallOptions options = {}) {
+    static Prepared reduce_scatter(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, ConstBuffers inputs,
+                                   Buffers outputs, CallOptions options = {}) {
         return make(strategy, local, of(MDIST_COLLECTIVE_REDUCE_SCATTER, op, 0), inputs, outputs, options);
     }
-    static Call all_to_all(Strategy &strategy, uint32_t local, ConstBuffers inputs, Buffers outputs,
-                           CallOptions options = {}) {
+    static Prepared all_to_all(Strategy &strategy, uint32_t local, ConstBuffers inputs, Buffers outputs,
+                               CallOptions options = {}) {
         return make(strategy, local, of(MDIST_COLLECTIVE_ALL_TO_ALL, 0, 0), inputs, outputs, options);
     }
-    static Call all_to_all_parts(Strategy &strategy, uint32_t local, ConstBuffers inputs,
-                                 Span<const uint64_t> input_parts, Buffers outputs, Span<const uint64_t> output_parts,
-                                 CallOptions options = {}) {
+    static Prepared all_to_all_parts(Strategy &strategy, uint32_t local, ConstBuffers inputs,
+                                     Span<const uint64_t> input_parts, Buffers outputs,
+                                     Span<const uint64_t> output_parts, CallOptions options = {}) {
         const size_t lengths = inputs.size() * options.members(strategy.replica_count());
         if (input_parts.size() != lengths || output_parts.size() != lengths)
             throw std::invalid_argument("there must be " + std::to_string(lengths) +
@@ -55,23 +55,23 @@ class Call : public Handle<mdist_prepared_t, mdist_prepared_destroy> {
         description.output_parts = output_parts.data();
         return make(strategy, local, description, inputs, outputs, options);
     }
-    static Call reduce_to_root(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, uint32_t root, Buffers buffers,
-                               CallOptions options = {}) {
+    static Prepared reduce_to_root(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, uint32_t root,
+                                   Buffers buffers, CallOptions options = {}) {
         return make(strategy, local, of(MDIST_COLLECTIVE_REDUCE_TO_ROOT, op, root), buffers, buffers, options);
     }
-    static Call reduce_to_root(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, uint32_t root,
-                               ConstBuffers inputs, Buffers outputs, CallOptions options = {}) {
+    static Prepared reduce_to_root(Strategy &strategy, uint32_t local, mdist_reduce_op_t op, uint32_t root,
+                                   ConstBuffers inputs, Buffers outputs, CallOptions options = {}) {
         return make(strategy, local, of(MDIST_COLLECTIVE_REDUCE_TO_ROOT, op, root), inputs, outputs, options);
     }
-    static Call gather_to_root(Strategy &strategy, uint32_t local, uint32_t root, ConstBuffers inputs, Buffers outputs,
-                               CallOptions options = {}) {
+    static Prepared gather_to_root(Strategy &strategy, uint32_t local, uint32_t root, ConstBuffers inputs,
+                                   Buffers outputs, CallOptions options = {}) {
         return make(strategy, local, of(MDIST_COLLECTIVE_GATHER_TO_ROOT, 0, root), inputs, outputs, options);
     }
-    static Call scatter(Strategy &strategy, uint32_t local, uint32_t root, ConstBuffers inputs, Buffers outputs,
-                        CallOptions options = {}) {
+    static Prepared scatter(Strategy &strategy, uint32_t local, uint32_t root, ConstBuffers inputs, Buffers outputs,
+                            CallOptions options = {}) {
         return make(strategy, local, of(MDIST_COLLECTIVE_SCATTER, 0, root), inputs, outputs, options);
     }
-    static Call barrier(Strategy &strategy, uint32_t local, CallOptions options = {}) {
+    static Prepared barrier(Strategy &strategy, uint32_t local, CallOptions options = {}) {
         return make(strategy, local, of(MDIST_COLLECTIVE_BARRIER, 0, 0), options);
     }
 
@@ -97,19 +97,19 @@ class Call : public Handle<mdist_prepared_t, mdist_prepared_destroy> {
         return description;
     }
     template <typename Inputs>
-    static Call make(Strategy &strategy, uint32_t local, mdist_collective_description_t description,
-                     const Inputs &inputs, const Buffers &outputs, const CallOptions &options) {
+    static Prepared make(Strategy &strategy, uint32_t local, mdist_collective_description_t description,
+                         const Inputs &inputs, const Buffers &outputs, const CallOptions &options) {
         if (inputs.size() != outputs.size()) throw std::invalid_argument("there must be as many outputs as inputs");
         description.inputs = inputs.data();
         description.outputs = outputs.data();
         description.buffer_count = inputs.size();
         return make(strategy, local, description, options);
     }
-    static Call make(Strategy &strategy, uint32_t local, const mdist_collective_description_t &description,
-                     const CallOptions &options) {
+    static Prepared make(Strategy &strategy, uint32_t local, const mdist_collective_description_t &description,
+                         const CallOptions &options) {
         mdist_prepared_t *out = nullptr;
         detail::call(mdist_prepared_create, strategy.get(), local, &description, &out, options.get());
-        return Call(out);
+        return Prepared(out);
     }
 };
 

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _RUN = _lib.mdist_prepared_run
 
 
-class Call:
+class Prepared:
     """A collective that is described once and runs many times, made by Strategy.prepare. It belongs to one local replica,
     and may run in any of that replica's steps. It keeps its arrays, and reads and writes them each time. It keeps its
     Operator, too."""
 
     def __init__(self, handle: Any, views: list[Any], results: Any, op: Any = None) -> None:
         self._handle, self._views, self.results, self._op = handle, views, results, op
-        weakref.finalize(self, Call._destroy, handle, views)
+        weakref.finalize(self, Prepared._destroy, handle, views)
 
     @staticmethod
     def _destroy(handle, views):
@@ -46,9 +46,9 @@ class Call:
         return Work(_new(_lib.mdist_prepared_start, replica._handle, self._handle), [*self._views])
 
 
-class Prepared(Collectives):
-    """The collectives of one local replica, to be prepared: its methods make a Call of what Replica's would do at once.
-    Arrays must be C-contiguous where they are written. There is no _start here: use Call.start."""
+class Preparation(Collectives):
+    """The collectives of one local replica, to be prepared: its methods make a Prepared of what Replica's would do at
+    once. Arrays must be C-contiguous where they are written. There is no _start here: use Prepared.start."""
 
     def __init__(self, strategy: Strategy, local_replica: int) -> None:
         self._strategy, self._local = strategy, _count(local_replica)
@@ -65,10 +65,10 @@ class Prepared(Collectives):
 
     def _collective(self, name, head, arrays, timeout, group, parts=None, keep=None):
         if name.endswith("_start"):
-            raise TypeError(f"{name} is not prepared: prepare {name.removesuffix('_start')}, and start the Call")
+            raise TypeError(f"{name} is not prepared: prepare {name.removesuffix('_start')}, and use Prepared.start")
         operands = _all_operands(arrays, False)
         buffers, count = _described(operands, parts)
         description = _collective_description(name, head, buffers, count, parts is not None)
         handle = _new(_lib.mdist_prepared_create, self._strategy._handle, self._local, byref(description),
                       options=[_options(timeout, group)])
-        return Call(handle, _kept_views(operands), _written(operands, arrays), keep)
+        return Prepared(handle, _kept_views(operands), _written(operands, arrays), keep)
