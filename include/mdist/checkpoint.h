@@ -30,6 +30,9 @@
  *         mdist_checkpoint_save(checkpoint, epoch, NULL, &error); // after training an epoch
  *     }
  *
+ * A program that begins again shuffles as at its start, unless the place of its iterator is saved, too
+ * (mdist_checkpoint_add_iterator). Then it gets the batches that come next.
+ *
  * (TensorFlow: tf.train.Checkpoint, CheckpointManager, BackupAndRestore.)
  */
 #ifndef MDIST_CHECKPOINT_H

@@ -104,8 +104,7 @@ MDIST_API mdist_status_t mdist_gradients_create(mdist_strategy_t *strategy, cons
  * Makes gradients that lie in the program's memory.
  *
  * The library uses the memory of a replica only within its rounds: from the first mdist_gradients_ready to the end of
- * the end of the round, or of a step that fails. It does not write before the gradient is ready. It keeps
- * the strategy.
+ * the round, or of a step that fails. It does not write before the gradient is ready. It keeps the strategy.
  * @param tensors  gradient g of local replica r at [r * count + g]: where it lies, on the replica's device. Shapes and
  *                 floating-point types are the same on all replicas. With data NULL it is lent later. If arrays
  *                 overlap, the call is MDIST_ERR_INVALID_ARGUMENT.

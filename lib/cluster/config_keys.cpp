@@ -92,10 +92,11 @@ constexpr auto kKeys = [] {
     return keys;
 }();
 
+// Read by other parts, by launchers, or when a binding is built.
 constexpr const char *kReserved[] = {
-    "MDIST_BOOTSTRAP",   "MDIST_CONFIG",         "MDIST_CUDA_MODULE", "MDIST_FAKE_GPU", "MDIST_JOB_ID",
-    "MDIST_LIBRARY",     "MDIST_LOCAL_RANK",     "MDIST_LOCAL_SIZE",  "MDIST_LOG",      "MDIST_NODES",
-    "MDIST_NODE_RANK",   "MDIST_RANK",           "MDIST_RESTART",     "MDIST_SIZE",     "MDIST_STORE",
+    "MDIST_BOOTSTRAP", "MDIST_BUNDLE", "MDIST_CONFIG", "MDIST_CUDA_MODULE", "MDIST_FAKE_GPU", "MDIST_INCLUDE_DIR",
+    "MDIST_JOB_ID", "MDIST_LIBRARY", "MDIST_LIB_DIR", "MDIST_LOCAL_RANK", "MDIST_LOCAL_SIZE", "MDIST_LOG",
+    "MDIST_NODES", "MDIST_NODE_RANK", "MDIST_RANK", "MDIST_RESTART", "MDIST_SIZE", "MDIST_STATIC", "MDIST_STORE",
     "MDIST_STORE_OWNER", "MDIST_UNEVEN_REPLICAS", "MDIST_WORKER_ID"};
 
 std::string advice_for(std::string_view name) {

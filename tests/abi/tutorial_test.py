@@ -35,10 +35,13 @@ class Tutorial(unittest.TestCase):
         self.addCleanup(made.cleanup)
         self.folder = pathlib.Path(made.name)
         for page, name in (("2-first-program.md", "first"), ("3-training.md", "train")):
-            (self.folder / f"{name}.c").write_text(block(page, "c"))
             (self.folder / f"{name}.py").write_text(block(page, "python"))
-            subprocess.run([*(COMPILER or ["cc"]), *FLAGS, self.folder / f"{name}.c", LIBRARY,
-                            "-Wl,-rpath," + str(LIBRARY.parent), "-o", self.folder / name], check=True)
+            self.build(name, block(page, "c"))
+
+    def build(self, name, source):
+        (self.folder / f"{name}.c").write_text(source)
+        subprocess.run([*(COMPILER or ["cc"]), *FLAGS, self.folder / f"{name}.c", LIBRARY,
+                        "-Wl,-rpath," + str(LIBRARY.parent), "-o", self.folder / name], check=True)
 
     def printed(self, devices, *command, **variables):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("MDIST_")}
@@ -76,6 +79,14 @@ class Tutorial(unittest.TestCase):
         found = sorted(path.name for path in (self.folder / "saved").iterdir())
         self.assertEqual("\n".join(found) + "\n", block("6-checkpoint.md", "text"))
         self.assertEqual(first, "[0] " + self.printed("cpu*2", "./train", "saved"))
+
+    def test_a_training_that_begins_again_gives_the_same_line(self):
+        whole = (self.folder / "train.c").read_text()
+        saves = "must(mdist_checkpoint_save(checkpoint, ++epoch, NULL, &problem));"
+        self.assertIn(saves, whole)
+        self.build("half", whole.replace(saves, "{ " + saves + " if (epoch == 7) exit(0); }"))
+        self.assertEqual(self.printed("cpu*2", "./half", "begun"), "")
+        self.assertEqual(self.printed("cpu*2", "./train", "begun"), self.printed("cpu*2", "./train"))
 
     def test_python(self):
         if subprocess.run([sys.executable, "-c", "import numpy"], capture_output=True).returncode != 0:

@@ -37,7 +37,7 @@ func main() {
 		log.Fatal(err)
 	}
 	for local, sum := range sums {
-		id := strategy.Rank()*len(sums) + local
+		id := strategy.FirstReplicaID() + local
 		fmt.Printf("replica %d of %d: %g\n", id, strategy.ReplicaCount(), sum)
 	}
 }

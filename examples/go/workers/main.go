@@ -85,7 +85,7 @@ func together(strategy *mdist.Strategy) error {
 		if calls[local], err = strategy.Prepare(local).AllReduce(mdist.Xor, memories[local].Buffer()); err != nil {
 			return err
 		}
-		id := 2*strategy.Rank() + local
+		id := strategy.FirstReplicaID() + local
 		memories[local].UnsafeSlice()[0] = 1 << id
 		if middle.Position(id) < 0 {
 			continue

@@ -19,7 +19,7 @@ type mapState struct {
 }
 
 // Map applies a function to every element. The outputs are dtype and shape of each component it makes (Describe); the
-// first dimension may be Rows.
+// first dimension may be UnknownLength.
 func (d *Dataset) Map(transform MapFunc, outputs ...Tensor) (*Dataset, error) {
 	list := make([]C.mdist_tensor_t, len(outputs))
 	for i, output := range outputs {

@@ -92,7 +92,7 @@ func (d *Dataset) PaddedBatch(size int, dropRemainder bool, paddings ...Padding)
 // Padding says how PaddedBatch pads a component.
 type Padding struct {
 	Value Tensor // one element of the component's type: Scalar(float32(-1))
-	Shape []int  // to which each dimension is padded; Rows: the longest of the batch
+	Shape []int  // to which each dimension is padded; UnknownLength: the longest of the batch
 }
 
 // FilterFunc decides whether an element stays. The tensors die with the call.

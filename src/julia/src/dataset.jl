@@ -3,12 +3,14 @@
     Dataset(arrays...)
 
 A description of elements, from arrays in memory: element i has index i of each array's *last* dimension. The arrays are
-copied into memory of the library, which outlives everything made from the dataset. `Mdist.shuffle`, `repeat`, `batch`,
-`shard`, `prefetch` and `distribute` each give a new dataset; a `for` loop over one gives its elements, vectors of
-`Value`s:
+copied into memory of the library, which outlives everything made from the dataset. `Mdist.shuffle`, `repeat`,
+`Mdist.batch`, `Mdist.shard`, `Mdist.prefetch` and `Mdist.distribute` each give a new dataset; a `for` loop over one
+gives its elements, vectors of `Value`s:
 
-    for (images, labels) in distribute(strategy, batch(Dataset(pixels, answers), 128))
-        run(step, strategy, images, labels)
+    for (images, labels) in Mdist.distribute(strategy, Mdist.batch(Dataset(pixels, answers), 128))
+        run(strategy, images, labels) do replica
+            x, y = Mdist.argument(replica, 1), Mdist.argument(replica, 2)
+        end
         close(images); close(labels)
     end
 """
@@ -91,7 +93,7 @@ function Base.repeat(source::Dataset, count::Integer)
     end
 end
 
-"Joins elements along a new last dimension. The last batch may be shorter, or is left out."
+"Joins elements along a new last dimension. The last batch may be shorter; `drop_remainder = true` leaves it out then."
 function batch(source::Dataset, batch_size::Integer; drop_remainder::Bool = false)
     options = chosen(DATASET_DROP_REMAINDER, drop_remainder)
     return transformed(source.strategy) do out, error

@@ -9,10 +9,10 @@ and accumulated. `like` is a variable, an array (of which only type and shape co
 then the reductions overlap best with the backward pass. In a step:
 
     for layer in 2:-1:1 # as the backward pass completes them
-        tensor(gradients, replica, layer) .= compute(layer)
-        ready!(replica, gradients, layer)
+        Mdist.tensor(gradients, replica, layer) .= compute(layer)
+        Mdist.ready!(replica, gradients, layer)
     end
-    norm, finite = wait!(replica, gradients) # now they are reduced, with the same bits on every replica
+    norm, finite = Mdist.wait!(replica, gradients) # now they are reduced, with the same bits on every replica
 
 - `op`: `Mdist.SUM` (with `average_loss`) or `Mdist.MEAN`, over replicas and rounds.
 - `bucket_bytes`: a bucket takes gradients until it has this many bytes; 0: 4 MiB.
@@ -114,8 +114,8 @@ function described(type::DataType, size::Tuple)
 end
 
 """
-    tensor(gradients, local_replica, index)
-    tensor(gradients, replica, index)
+    Mdist.tensor(gradients, local_replica, index)
+    Mdist.tensor(gradients, replica, index)
 
 Gradient `index`, counted from 1, of a local replica as an array over its own memory, which moves only with
 `Mdist.regroup`. Write it until it is ready, and again after the wait.
@@ -155,7 +155,7 @@ function accumulate!(replica::Replica, gradients::Gradients)
 end
 
 """
-    ready!(replica, gradients, index)
+    Mdist.ready!(replica, gradients, index)
 
 Says that a gradient of this replica is complete. From now until the wait it belongs to the library.
 """
@@ -189,7 +189,7 @@ function check_like(array::StridedArray, like::mdist_tensor_t)
 end
 
 """
-    norm, finite = wait!(replica, gradients)
+    norm, finite = Mdist.wait!(replica, gradients)
 
 Ends the round: when it returns, all gradients are reduced and clipped. It gives the norm before clipping, and whether
 all gradients are finite; if not, skip this step's update. Both are the same on all replicas.
