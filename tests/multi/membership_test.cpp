@@ -4,10 +4,10 @@
 
 #include "time_limits.h"
 
-#include "membership/worker/data_sockets.h"
 #include "membership/net/reactor.h"
 #include "membership/protocol/secret.h"
 #include "membership/store/store_service.h"
+#include "membership/worker/data_sockets.h"
 #include "util/failure.h"
 #include "util/log.h"
 
@@ -452,11 +452,6 @@ void a_taken_port_and_a_foreign_address_are_told_at_once(void **) {
     assert_true(contains(unknown, "; tried for "));
 }
 
-uint16_t free_port() {
-    Reactor other([] {});
-    return other.listen_at({"127.0.0.1", 0}).port;
-}
-
 ListenAt within(uint16_t first, uint16_t last) {
     ListenAt settings;
     settings.first_port = first;
@@ -466,19 +461,15 @@ ListenAt within(uint16_t first, uint16_t last) {
 
 void a_worker_takes_the_first_free_one_of_its_ports(void **) {
     const std::string store = new_store();
+    Reactor other([] {});
+    const uint16_t taken = other.listen_at({"127.0.0.1", 0}).port;
     WorkerTeam team;
-    const auto with_port = [&](uint32_t me, uint16_t port) {
-        MembershipOptions options = chief_serves(me, 2, store);
-        options.listen_at = within(port, port);
-        return options;
-    };
-    const uint16_t port = free_port();
-    team.start(0, [&](uint32_t, const Say &say) { wait_for_failure(with_port(0, port), say); });
-    team.start(1, [&](uint32_t, const Say &say) {
-        MembershipOptions options = chief_serves(1, 2, store);
-        options.listen_at = within(port, static_cast<uint16_t>(port + 50));
-        wait_for_failure(options, say);
-    });
+    for (const uint32_t rank : {0, 1})
+        team.start(rank, [&](uint32_t me, const Say &say) {
+            MembershipOptions options = chief_serves(me, 2, store);
+            options.listen_at = within(taken, static_cast<uint16_t>(taken + 50));
+            wait_for_failure(options, say);
+        });
     for (const uint32_t rank : {0, 1}) assert_string_equal(team.next_line(rank).c_str(), "ready");
 }
 
@@ -500,7 +491,7 @@ void ports_that_are_all_taken_are_told_at_once(void **) {
 void a_worker_that_starts_over_listens_at_its_only_port_again(void **) {
     Reactor store([] {}), worker([] {});
     const ConnectionId connection = worker.connect(store.listen_at({own_host(), 0}));
-    const uint16_t port = free_port();
+    const uint16_t port = worker.listen(connection).port; // taken by the worker, which then has no other
     worker.set_listen_at(within(port, port));
     for (int time = 0; time < 3; ++time) assert_int_equal(worker.listen(connection).port, port);
 }
