@@ -199,7 +199,8 @@ MDIST_API mdist_status_t mdist_gradients_wait(mdist_replica_t *replica, mdist_gr
  *
  * - The first call is what the wait is: it fails, or zeros gradients, if some are not ready. Each call may do a part of
  *   the computing. With a norm, a replica on a GPU waits until its GPU has reduced.
- * - The round ends when every replica goes on calling this, or waits. It fails, or passes the timeout, as a wait would.
+ * - The round ends when every replica goes on calling this, or waits. It fails as a wait would, also when the timeout
+ *   has passed.
  * - Until done, everything else of this replica that communicates is MDIST_ERR_FAILED_PRECONDITION, reason
  *   `round_ends`: collectives, merges, messages and other gradients. mdist_gradients_wait may end what this began.
  * - A call after done begins the next round.

@@ -160,6 +160,33 @@ static void nothing_else_may_begin_while_a_round_ends(void **state) {
     }
 }
 
+/// Whoever asks learns that the others are late, as if it had waited.
+static void asking_for_longer_than_the_limit_fails(void **state) {
+    (void)state;
+    Ends self = {.strategy = make_strategy(REPLICAS, NULL)};
+    self.gradients = two_gradients(self.strategy, 0);
+    const mdist_run_io_t limited = {.struct_size = sizeof limited, .timeout_ns = 30 * 1000 * 1000};
+    begin_and_enter_with(&self.run, self.strategy, &limited);
+    mdist_error_t *error = NULL;
+    mdist_status_t status = MDIST_OK;
+    hand_in(&self, 0);
+    for (int32_t done = 0; status == MDIST_OK; sched_yield()) {
+        status = mdist_gradients_test(self.run.replicas[0], self.gradients, &done, NULL, NULL, &error);
+        assert_false(done);
+    }
+    assert_int_equal(status, MDIST_ERR_TIMEOUT);
+    WORDS(error, "mdist_gradients_wait");
+    WORDS(error, "replica 1");
+    mdist_error_free(error);
+    for (uint32_t r = 0; r < REPLICAS; ++r) {
+        mdist_error_t *left = NULL;
+        (void)mdist_replica_exit(self.run.replicas[r], r == 0, &left);
+        mdist_error_free(left);
+    }
+    end_with(self.strategy, MDIST_ERR_TIMEOUT, "");
+    end(&self);
+}
+
 static void a_step_that_leaves_while_its_round_ends_is_told(void **state) {
     (void)state;
     Ends self = begin(0);
@@ -183,6 +210,7 @@ int main(void) {
         cmocka_unit_test(one_thread_ends_the_rounds_of_all_replicas),
         cmocka_unit_test(an_accumulating_round_ends_at_once),
         cmocka_unit_test(nothing_else_may_begin_while_a_round_ends),
+        cmocka_unit_test(asking_for_longer_than_the_limit_fails),
         cmocka_unit_test(a_step_that_leaves_while_its_round_ends_is_told),
     };
     return cmocka_run_group_tests_name("gradients/ends", tests, NULL, NULL);

@@ -62,12 +62,16 @@ typedef struct Entered {
     mdist_replica_t *replicas[MOST_ENTERED];
 } Entered;
 
-MDIST_TEST_HELPER void begin_and_enter(Entered *self, mdist_strategy_t *strategy) {
+MDIST_TEST_HELPER void begin_and_enter_with(Entered *self, mdist_strategy_t *strategy, const mdist_run_io_t *io) {
     mdist_error_t *error = NULL;
     self->strategy = strategy;
     self->n = mdist_strategy_local_replica_count(strategy);
-    OK(mdist_run_begin(strategy, NULL, &error));
+    OK(mdist_run_begin(strategy, io, &error));
     for (uint32_t i = 0; i < self->n; ++i) OK(mdist_replica_enter(strategy, i, &self->replicas[i], &error));
+}
+
+MDIST_TEST_HELPER void begin_and_enter(Entered *self, mdist_strategy_t *strategy) {
+    begin_and_enter_with(self, strategy, NULL);
 }
 
 MDIST_TEST_HELPER void exit_all(const Entered *self) {
