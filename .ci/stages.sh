@@ -22,7 +22,8 @@ stage() {
     timeout --kill-after=60 $((SECONDS < limit ? limit - SECONDS : 1)) "$@" 2>&1 | tee "$output"
     status=${PIPESTATUS[0]}
     last=$(tail -n 1 "$output")
-    flaky+=$(sed -n "s/^FLAKY/$name: FLAKY/p" "$output")
+    flaky+=$(sed -n "s/^FLAKY/$name: FLAKY/p" "$output"; echo .)
+    flaky=${flaky%.}
     if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]; then
         passed=$((passed + BASH_REMATCH[1]))
         failed=$((failed + BASH_REMATCH[2]))

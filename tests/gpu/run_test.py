@@ -111,6 +111,8 @@ def problems_of_hang(folder, limit_s):
     waits = folder / "timeout.waits"
     waits.unlink(missing_ok=True)
     lines = lines_of(folder, MDIST_GPU_MOST=str(limit_s), MDIST_GPU_PATIENCE="0", TIMEOUT_HANGS="1")[1]
+    if any("did not end within" in line and "nvidia-smi" not in line for line in lines):
+        raise Late("\n".join(lines))  # another command was late, so the driver's was not tried
     begun = waits.exists()
     await_that(lambda: waits.exists() and waits.read_text().endswith("\n"), "the command that hangs")
     os.kill(int(waits.read_text()), signal.SIGKILL)
