@@ -84,18 +84,19 @@ static int32_t twice(mdist_replica_t *replica, void *user_data) {
 // Makes one of their arrays an argument of a run.
 static mdist_value_t *bring_in(Array *array) {
     mdist_value_t *value = NULL;
-    must(mdist_value_from_dlpack(&array->managed, &value, &problem)); // from here on the library calls its deleter
+    const mdist_dlpack_t theirs = {.plain = &array->managed};
+    must(mdist_value_from_dlpack(&theirs, &value, &problem)); // from here on the library calls its deleter
     printf("in: %s memory\n", memory_of(value) == array->numbers ? "their" : "another");
     return value;
 }
 
 // Gives the run's result to the other library. It outlives the value that it was part of.
 static DLManagedTensor *hand_out(mdist_value_t *value) {
-    DLManagedTensor *managed = NULL;
-    must(mdist_value_to_dlpack(value, 0, &managed, &problem));
-    printf("out: %s memory\n", managed->dl_tensor.data == memory_of(value) ? "our" : "another");
+    mdist_dlpack_t ours;
+    must(mdist_value_to_dlpack(value, 0, 0, &ours, &problem)); // 0: the layout above, which has no version
+    printf("out: %s memory\n", ours.plain->dl_tensor.data == memory_of(value) ? "our" : "another");
     mdist_value_destroy(value);
-    return managed;
+    return ours.plain;
 }
 
 int main(void) {

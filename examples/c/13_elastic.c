@@ -108,8 +108,10 @@ int main(int argc, char **argv) {
         }
         training.dies = training.at == deadly && change.generation == 1 && mdist_strategy_rank(strategy) == 1;
         regroups = training.at < STEPS && go_on(strategy, iterator, &training) != MDIST_OK; // all steps may be done
-        if (!regroups && training.at % EVERY == 0) // do newcomers wait? After the last step, all meet here
-            regroups = mdist_membership_changed(strategy, &regroups, NULL, &problem) != MDIST_OK || regroups;
+        if (regroups || training.at % EVERY != 0) continue;
+        int32_t verdict = MDIST_VERDICT_GO_ON; // do newcomers wait? After the last step, all meet here
+        const mdist_status_t asked = mdist_membership_check(strategy, &verdict, NULL, NULL, &problem);
+        regroups = asked != MDIST_OK || verdict == MDIST_VERDICT_REGROUP;
     }
 
     mdist_tensor_t weight;

@@ -118,8 +118,8 @@ static void destroy_state(Elastic *self) {
 
 // ---- The training
 
-// Takes one step, and commits now and then. changed tells whether workers wait to come or are to leave.
-static mdist_status_t take_step(Elastic *self, int32_t *changed, mdist_error_t **error) {
+// Takes one step, and commits now and then. The verdict says whether workers wait to come or are to leave.
+static mdist_status_t take_step(Elastic *self, int32_t *verdict, mdist_error_t **error) {
     const ElasticPlan *const plan = self->plan;
     mdist_value_t *batch[2];
     mdist_status_t status = mdist_iterator_next(self->epochs[self->at / plan->steps_per_epoch], batch, 2, error);
@@ -130,7 +130,7 @@ static mdist_status_t take_step(Elastic *self, int32_t *changed, mdist_error_t *
     mdist_value_destroy(batch[1]);
     if (status != MDIST_OK || ++self->at % plan->commit != 0) return status;
     status = mdist_commit(plan->strategy, self->at, NULL, error);
-    return status == MDIST_OK ? mdist_membership_changed(plan->strategy, changed, NULL, error) : status;
+    return status == MDIST_OK ? mdist_membership_check(plan->strategy, verdict, NULL, NULL, error) : status;
 }
 
 static mdist_status_t evaluate(Elastic *self, double *accuracy, mdist_error_t **error) {
@@ -167,7 +167,7 @@ static mdist_status_t finish(Elastic *self, mdist_error_t **error) {
     double accuracy = 0, seen = 0;
     uint64_t digest = 0;
     int same = 0;
-    int32_t changed;
+    int32_t verdict;
     mdist_status_t status = evaluate(self, &accuracy, error);
     if (status == MDIST_OK && self->seen) status = read_seen(self, &seen, error);
     if (status == MDIST_OK) status = trainer_digest(self->plan->trainer, &digest, &same, error);
@@ -180,7 +180,7 @@ static mdist_status_t finish(Elastic *self, mdist_error_t **error) {
     }
     self->has_result = 1;
     // Nobody leaves before all have the result: this waits for all workers.
-    return mdist_membership_changed(self->plan->strategy, &changed, NULL, error);
+    return mdist_membership_check(self->plan->strategy, &verdict, NULL, NULL, error);
 }
 
 static void tell_of(Elastic *self, const mdist_change_t *change) {
@@ -203,18 +203,18 @@ static mdist_status_t regroup(Elastic *self, mdist_error_t **error) {
 
 static mdist_status_t train(Elastic *self, mdist_error_t **error) {
     mdist_strategy_t *const strategy = self->plan->strategy;
-    int32_t changed = mdist_strategy_is_joining(strategy);
+    int regroups = mdist_strategy_is_joining(strategy);
     const mdist_change_t first = {
         .generation = 1, .rank = mdist_strategy_rank(strategy), .worker_count = mdist_strategy_worker_count(strategy)};
     for (;;) {
-        mdist_status_t status = changed ? regroup(self, error) : MDIST_OK;
+        mdist_status_t status = regroups ? regroup(self, error) : MDIST_OK;
         if (status != MDIST_OK) return self->has_result ? MDIST_OK : status; // the others may have left with the result
-        changed = 0;
+        int32_t verdict = MDIST_VERDICT_GO_ON;
         const int ends = self->at >= self->steps;
-        status = ends ? finish(self, error) : take_step(self, &changed, error);
+        status = ends ? finish(self, error) : take_step(self, &verdict, error);
         if (ends && status == MDIST_OK) return MDIST_OK;
         if (status == MDIST_OK && !self->has_begun) tell_of(self, &first);
-        if (status != MDIST_OK) changed = 1;
+        regroups = status != MDIST_OK || verdict == MDIST_VERDICT_REGROUP;
     }
 }
 

@@ -45,15 +45,18 @@ function step(training::Training, replica::Replica)
     return nothing
 end
 
+# Whether newcomers wait. All workers ask.
+changed(strategy) = first(Mdist.check_membership(strategy)) == Mdist.VERDICT_REGROUP
+
 # One step, and now and then a commit. Whether to regroup: newcomers wait. After the last step all meet here.
 function go_on(training::Training)
-    training.at == last_step && return Mdist.membership_changed(training.strategy) # regrouped after the last step
+    training.at == last_step && return changed(training.strategy) # regrouped after the last step
     values = Mdist.next!(training.rows)
     run(replica -> step(training, replica), training.strategy, values...)
     training.at += 1
     training.at % commit_every == 0 || return false
     Mdist.commit(training.strategy, training.at)
-    return Mdist.membership_changed(training.strategy)
+    return changed(training.strategy)
 end
 
 function train(training::Training, full::Int)
@@ -64,7 +67,7 @@ function train(training::Training, full::Int)
             change = Mdist.regroup(strategy) # throws if what failed was no loss of a worker
             training.at, training.deadly = change.step, last_step
             if change.worker_count < full # Not needed: the job could go on with those that are left.
-                while !Mdist.membership_changed(strategy)
+                while !changed(strategy)
                 end
                 Mdist.commit(strategy, training.at)
                 continue
@@ -85,4 +88,4 @@ if !isempty(ARGS) && Mdist.rank(training.strategy) == 1 && !Mdist.is_joining(tra
 end
 train(training, parse(Int, ENV["MDIST_ELASTIC_MAX_WORKERS"]))
 Mdist.is_chief(training.strategy) && println("weights: ", collect(Mdist.tensor(training.weight, 0)))
-Mdist.membership_changed(training.strategy) # all have read
+changed(training.strategy) # all have read

@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex};
 
 use mdist::{Dataset, Gradients, GradientsOptions, Like, Replica, Run};
-use mdist::{StepResult, Strategy, Variable, VariableOptions};
+use mdist::{StepResult, Strategy, Variable, VariableOptions, Verdict};
 
 type Done<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -60,6 +60,11 @@ impl Training {
     }
 }
 
+/// Whether newcomers wait. All workers ask.
+fn changed(strategy: &Strategy) -> Done<bool> {
+    Ok(strategy.check_membership()?.0 == Verdict::Regroup)
+}
+
 fn main() -> Done {
     let kill: Option<u64> = std::env::args().nth(1).and_then(|step| step.parse().ok());
     let full: u32 = std::env::var("MDIST_ELASTIC_MAX_WORKERS")?.parse()?;
@@ -101,7 +106,7 @@ fn main() -> Done {
             training.deadly = None;
             // Not needed: the job could go on with those that are left.
             if change.worker_count < full {
-                while !strategy.membership_changed()? {}
+                while !changed(&strategy)? {}
                 strategy.commit(training.at)?;
                 continue;
             }
@@ -109,7 +114,7 @@ fn main() -> Done {
         // Whether to regroup: a worker was lost, or newcomers wait. After the last step, all meet here.
         let mut go_on = || -> Done<bool> {
             if training.at == STEPS {
-                return Ok(strategy.membership_changed()?); // they have regrouped after the last step
+                return changed(&strategy); // they have regrouped after the last step
             }
             let batch = rows.next().expect("it repeats")?;
             strategy.run_with(Run::new().arguments(&batch), |replica| {
@@ -120,7 +125,7 @@ fn main() -> Done {
                 return Ok(false);
             }
             strategy.commit(training.at)?;
-            Ok(strategy.membership_changed()?)
+            changed(&strategy)
         };
         regroup = go_on().unwrap_or(true);
     }
@@ -128,6 +133,6 @@ fn main() -> Done {
     if strategy.is_chief() {
         println!("weights: {result:?}");
     }
-    strategy.membership_changed()?; // all have read
+    changed(&strategy)?; // all have read
     Ok(())
 }

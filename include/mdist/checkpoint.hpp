@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoint: saves variables and texts to files (safetensors), and restores them. Preemption: lets all workers decide
-// together when to save before one of them must end.
+// Checkpoint: saves variables and texts to files (safetensors), and restores them.
 #pragma once
 
 #include <memory>
@@ -111,33 +110,6 @@ class Checkpoint : public Handle<mdist_checkpoint_t, mdist_checkpoint_destroy> {
     }
 
     std::shared_ptr<detail::Thrown> thrown_ = std::make_shared<detail::Thrown>();
-};
-
-// Handles the notice that a worker must end soon. Call announce() from anywhere, even a signal handler, and check()
-// after every step.
-class Preemption : public Handle<mdist_preemption_t, mdist_preemption_destroy> {
-  public:
-    using Handle::Handle;
-    // grace: the time from the announcement until the machine ends; none: end at once.
-    explicit Preemption(Strategy &strategy, std::chrono::nanoseconds grace = {}) : Handle(create(strategy, grace)) {}
-
-    void announce() noexcept { mdist_preemption_announce(get()); }
-
-    // Returns the same on all workers; all must call it. If `worker` is not NULL, stores the rank of the worker that
-    // must end, or MDIST_NONE.
-    mdist_preemption_verdict_t check(uint32_t *worker = nullptr, CallOptions options = {}) {
-        int32_t verdict = MDIST_PREEMPTION_GO_ON;
-        detail::call(mdist_preemption_check, get(), &verdict, worker, options.get());
-        return static_cast<mdist_preemption_verdict_t>(verdict);
-    }
-
-  private:
-    static mdist_preemption_t *create(Strategy &strategy, std::chrono::nanoseconds grace) {
-        const mdist_preemption_options_t options{sizeof options, 0, static_cast<uint64_t>(grace.count())};
-        mdist_preemption_t *out = nullptr;
-        detail::call(mdist_preemption_create, strategy.get(), &out, &options);
-        return out;
-    }
 };
 
 } // namespace mdist

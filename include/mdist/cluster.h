@@ -4,17 +4,15 @@
  *
  * Example:
  *
+ *     const mdist_task_t tasks[] = {{MDIST_TASK_WORKER, 0, "alpha:7000"}, {MDIST_TASK_WORKER, 1, "beta:7000"}};
  *     mdist_cluster_t *cluster = NULL;
- *     mdist_cluster_create(&cluster, &error);
- *     mdist_cluster_add_task(cluster, MDIST_TASK_WORKER, 0, "alpha:7000", &error);
- *     mdist_cluster_add_task(cluster, MDIST_TASK_WORKER, 1, "beta:7000", &error);
- *     mdist_cluster_set_task(cluster, MDIST_TASK_WORKER, 1, &error); // this process is on host beta
- *     mdist_config_set_cluster(config, cluster, &error);             // for mdist_strategy_create
+ *     mdist_cluster_create(tasks, 2, MDIST_TASK_WORKER, 1, &cluster, &error); // this process is on host beta
+ *     mdist_config_set_cluster(config, cluster, &error);                      // for mdist_strategy_create
  *
  * mdist_cluster_from_config() finds the cluster as a strategy would: in the config, in TF_CONFIG, or in the variables
  * of torchrun, Kubeflow, Horovod, Hydra, Open MPI or Slurm. docs/reference/clusters.md says how. A program can also
  * build a cluster itself, ask it questions, and put it into a config with mdist_config_set_cluster(). A strategy needs
- * none of this.
+ * none of this. A cluster never changes.
  *
  * - The chief and the workers train together. They are numbered from 0, the chief first.
  * - An evaluator works alone beside them.
@@ -44,11 +42,18 @@ typedef enum mdist_task_type {
     MDIST_TASK_TYPE_PIN_INT32 = -0x7fffffff - 1
 } mdist_task_type_t;
 
+/** A task for mdist_cluster_create. */
+typedef struct mdist_task {
+    int32_t task_type;   /* an mdist_task_type_t */
+    uint32_t task_index;
+    const char *address; /* "host:port", with an IPv6 host in brackets, or "" if it is not known */
+} mdist_task_t;
+
 /** What mdist_cluster_describe tells of a cluster. */
 typedef struct mdist_cluster_info {
     uint32_t struct_size;    /* sizeof(mdist_cluster_info_t) as you were compiled */
     uint32_t task_counts[5]; /* tasks of each mdist_task_type_t; [MDIST_TASK_NONE] counts all */
-    int32_t task_type;       /* an mdist_task_type_t: this process's own task; MDIST_TASK_NONE if it was not set */
+    int32_t task_type;       /* an mdist_task_type_t: this process's own task; MDIST_TASK_NONE if it is not known */
     uint32_t task_index;     /* its index, or 0 */
     int32_t leader_type;     /* an mdist_task_type_t; MDIST_TASK_NONE for an evaluator, and if no task trains */
     uint32_t leader_index;   /* its index, or 0 */
@@ -66,27 +71,16 @@ typedef struct mdist_task_info {
 } mdist_task_info_t;
 
 /**
- * Makes a cluster without tasks. (TensorFlow: SimpleClusterResolver, together with the next two functions.)
+ * Makes a cluster of @p count tasks, which may be 0. (TensorFlow: SimpleClusterResolver.)
+ *
+ * It fails with MDIST_ERR_CONFIG if a task is there twice, an address is malformed, or the cluster cannot have the own
+ * task. An evaluator need not be in the cluster.
+ * @param own_type   which task this process is; MDIST_TASK_NONE: it is not known
+ * @param own_index  its index; 0 with MDIST_TASK_NONE
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_cluster_create(mdist_cluster_t **out, mdist_error_t **error);
-
-/**
- * Adds a task at @p address: "host:port", with an IPv6 host in brackets, or "" if the address is not known.
- * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_cluster_add_task(mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
-                                                const char *address, mdist_error_t **error);
-
-/**
- * Sets which task this process is.
- *
- * It fails with MDIST_ERR_CONFIG if the cluster cannot have this task, so add tasks first. An evaluator need not be in
- * the cluster.
- * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_cluster_set_task(mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
-                                                mdist_error_t **error);
+MDIST_API mdist_status_t mdist_cluster_create(const mdist_task_t *tasks, size_t count, mdist_task_type_t own_type,
+                                              uint32_t own_index, mdist_cluster_t **out, mdist_error_t **error);
 
 /**
  * Finds the cluster that a strategy created from @p config would be in. NULL reads the environment instead.
@@ -140,7 +134,7 @@ MDIST_API mdist_status_t mdist_cluster_union(const mdist_cluster_t *const *clust
  *   multi_worker_util.collective_leader)
  * - It fails with MDIST_ERR_CONFIG if the cluster has two chiefs or two evaluators.
  * - The caller sets struct_size, and sets all other fields to 0.
- * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.2
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
  */
 MDIST_API mdist_status_t mdist_cluster_describe(const mdist_cluster_t *cluster, mdist_cluster_info_t *out,
                                                 mdist_error_t **error);
@@ -149,12 +143,12 @@ MDIST_API mdist_status_t mdist_cluster_describe(const mdist_cluster_t *cluster, 
  * Describes one task. MDIST_TASK_NONE means the own task of this process; @p index is then ignored.
  *
  * - It fails with MDIST_ERR_CONFIG if the cluster has no such task. An evaluator need not be in the cluster.
- * - It fails with MDIST_ERR_CONFIG, reason `no_task`, if the own task is asked about and was not set.
+ * - It fails with MDIST_ERR_CONFIG, reason `no_task`, if the own task is asked about and is not known.
  * - The caller sets struct_size, and sets all other fields to 0.
- * - The texts of @p out live until the cluster changes or is destroyed.
+ * - The texts of @p out live until the cluster is destroyed.
  *
  * (TensorFlow: multi_worker_util.is_chief, worker_count, id_in_cluster; ClusterResolver.master)
- * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.2
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
  */
 MDIST_API mdist_status_t mdist_cluster_describe_task(const mdist_cluster_t *cluster, mdist_task_type_t type,
                                                      uint32_t index, mdist_task_info_t *out, mdist_error_t **error);
@@ -163,7 +157,7 @@ MDIST_API mdist_status_t mdist_cluster_describe_task(const mdist_cluster_t *clus
  * Describes, in lines for people, what was found and from where, and what was ignored and why.
  * @param text    receives at most @p capacity bytes, NUL included; a longer text is cut off
  * @param needed  receives the full size in bytes, NUL included; may be NULL
- * @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_cluster_explain(const mdist_cluster_t *cluster, char *text, size_t capacity,
                                                size_t *needed, mdist_error_t **error);
@@ -172,7 +166,7 @@ MDIST_API mdist_status_t mdist_cluster_explain(const mdist_cluster_t *cluster, c
  * Replaces the keys cluster.* and task.* of a config with those of @p cluster.
  *
  * It fails with MDIST_ERR_CONFIG if keys cannot express the cluster: lists with gaps or without addresses.
- * @thread one at a time per config and per cluster   @blocks no   @collective no   @calls-back never   @since 0.1
+ * @thread one at a time per config   @blocks no   @collective no   @calls-back never   @since 0.1
  */
 MDIST_API mdist_status_t mdist_config_set_cluster(mdist_config_t *config, const mdist_cluster_t *cluster,
                                                   mdist_error_t **error);

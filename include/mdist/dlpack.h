@@ -5,10 +5,10 @@
  * Example, with a tensor `numbers`:
  *
  *     mdist_value_t *ours = NULL, *theirs = NULL;
- *     struct DLManagedTensor *managed = NULL;
+ *     mdist_dlpack_t managed;
  *     mdist_value_create(&numbers, &ours, &error);
- *     mdist_value_to_dlpack(ours, 0, &managed, &error);  // a pointer for NumPy, PyTorch ...
- *     mdist_value_from_dlpack(managed, &theirs, &error); // a pointer from them; here the same memory comes back
+ *     mdist_value_to_dlpack(ours, 0, 1, &managed, &error); // managed.versioned is for NumPy, PyTorch ...
+ *     mdist_value_from_dlpack(&managed, &theirs, &error);  // what they gave; here the same memory comes back
  *
  * Both layouts of DLPack can be imported and exported: DLManagedTensor (up to DLPack 0.8) and DLManagedTensorVersioned
  * (1.x). This header declares them by name only, as <dlpack/dlpack.h> defines them. Include that header, or your own
@@ -41,30 +41,28 @@ extern "C" {
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
-/**
- * Makes a plain value around the memory of @p managed (kept, not copied).
- *
- * - The memory must not change as long as anything may read the value.
- * - On success the library owns @p managed. It calls the deleter once, when the last reference is dropped. Like a
- *   free_user_data, the deleter must not call the library, throw, or end its thread.
- * - On failure @p managed is still yours and unchanged.
- * - If the deleter is NULL, @p managed is not needed after the call. The memory must stay valid as for
- *   mdist_value_wrap.
- * - From a Python capsule: take the pointer, and on success rename the capsule to "used_dltensor".
- * @thread any   @blocks no   @collective no
- * @calls-back the deleter, on the thread that drops the last reference   @since 0.1
- */
-MDIST_API mdist_status_t mdist_value_from_dlpack(struct DLManagedTensor *managed, mdist_value_t **out,
-                                                 mdist_error_t **error);
+/** A tensor in one of the two layouts. The other pointer is NULL. */
+typedef struct mdist_dlpack {
+    struct DLManagedTensor *plain;              /* up to DLPack 0.8 */
+    struct DLManagedTensorVersioned *versioned; /* 1.x: with a version in front */
+} mdist_dlpack_t;
 
 /**
- * Makes a plain value as mdist_value_from_dlpack does, from the layout with a version in front. In Python, rename the
- * capsule to "used_dltensor_versioned".
+ * Makes a plain value around the memory of the tensor in @p managed (kept, not copied).
+ *
+ * - The memory must not change as long as anything may read the value.
+ * - On success the library owns the tensor. It calls the deleter once, when the last reference is dropped. Like a
+ *   free_user_data, the deleter must not call the library, throw, or end its thread.
+ * - On failure the tensor is still yours and unchanged.
+ * - If the deleter is NULL, the tensor is not needed after the call. The memory must stay valid as for
+ *   mdist_value_wrap.
+ * - From a Python capsule: take the pointer, and on success rename the capsule to "used_dltensor", or
+ *   "used_dltensor_versioned".
  * @thread any   @blocks no   @collective no
  * @calls-back the deleter, on the thread that drops the last reference   @since 0.1
  */
-MDIST_API mdist_status_t mdist_value_from_dlpack_versioned(struct DLManagedTensorVersioned *managed,
-                                                           mdist_value_t **out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_value_from_dlpack(const mdist_dlpack_t *managed, mdist_value_t **out,
+                                                 mdist_error_t **error);
 
 /**
  * Describes another library's dense tensor as a buffer, whatever the order of its strides.
@@ -75,40 +73,28 @@ MDIST_API mdist_status_t mdist_value_from_dlpack_versioned(struct DLManagedTenso
  * order, else the call is MDIST_ERR_MISMATCH. Collectives that join or cut buffers refuse any order but row-major:
  * MDIST_ERR_INVALID_ARGUMENT.
  *
- * @p managed stays yours, and must keep the memory while the buffer is used. A tensor that is not dense is
+ * The tensor stays yours, and must keep the memory while the buffer is used. One that is not dense is
  * MDIST_ERR_UNSUPPORTED, reason `dlpack_strides`.
  * @param out  receives address, elements, type, and the order in `reserved`, which is 0 if it is row-major
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
  */
-MDIST_API mdist_status_t mdist_buffer_from_dlpack(const struct DLManagedTensor *managed, mdist_buffer_t *out,
+MDIST_API mdist_status_t mdist_buffer_from_dlpack(const mdist_dlpack_t *managed, mdist_buffer_t *out,
                                                   mdist_error_t **error);
-
-/**
- * Does what mdist_buffer_from_dlpack does, for the layout with a version in front.
- * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
- */
-MDIST_API mdist_status_t mdist_buffer_from_dlpack_versioned(const struct DLManagedTensorVersioned *managed,
-                                                            mdist_buffer_t *out, mdist_error_t **error);
 
 /**
  * Exports tensor @p index of a value to another library, with its strides written out.
  *
- * - The memory is shared. It stays until that library calls the deleter of @p out, from any thread, even if the value
- *   is destroyed before. Exception: memory given to mdist_value_wrap without free_user_data stays only as long as its
- *   owner keeps it.
- * - Only read the memory. Values never change, but this layout cannot say so.
+ * - The memory is shared. It stays until that library calls the deleter of the tensor, from any thread, even if the
+ *   value is destroyed before. Exception: memory given to mdist_value_wrap without free_user_data stays only as long as
+ *   its owner keeps it.
+ * - Only read the memory. Values never change. The layout with a version says so, the other one cannot.
+ * @param max_major  the newest major version of DLPack that the other library reads, as for `max_version` of Python's
+ *                   `__dlpack__`. From 1: the layout with a version, 1.0. 0: the plain one
+ * @param out        receives the tensor in that layout, and NULL for the other one
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
  */
-MDIST_API mdist_status_t mdist_value_to_dlpack(const mdist_value_t *value, size_t index, struct DLManagedTensor **out,
-                                               mdist_error_t **error);
-
-/**
- * Exports a tensor as mdist_value_to_dlpack does, in the layout with a version in front (1.0). It is marked as
- * read-only.
- * @thread any   @blocks no   @collective no   @calls-back never   @since 0.1
- */
-MDIST_API mdist_status_t mdist_value_to_dlpack_versioned(const mdist_value_t *value, size_t index,
-                                                         struct DLManagedTensorVersioned **out, mdist_error_t **error);
+MDIST_API mdist_status_t mdist_value_to_dlpack(const mdist_value_t *value, size_t index, uint32_t max_major,
+                                               mdist_dlpack_t *out, mdist_error_t **error);
 
 #ifdef __cplusplus
 }

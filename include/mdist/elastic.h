@@ -41,7 +41,7 @@
 #ifndef MDIST_ELASTIC_H
 #define MDIST_ELASTIC_H
 
-#include <mdist/strategy.h>
+#include <mdist/membership.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -86,7 +86,7 @@ MDIST_API mdist_status_t mdist_commit(mdist_strategy_t *strategy, uint64_t step,
 /**
  * Forms the next generation of the job, and restores the newest commit of which all is left.
  *
- * Call it when a call has failed because of a lost worker, when mdist_membership_changed says so, and on a newcomer
+ * Call it when a call has failed because of a lost worker, when mdist_membership_check says so, and on a newcomer
  * before its first step. It returns when all workers of the generation have restored the commit and made it anew. If
  * workers are lost meanwhile, it begins again.
  *
@@ -96,7 +96,8 @@ MDIST_API mdist_status_t mdist_commit(mdist_strategy_t *strategy, uint64_t step,
  * - MDIST_ERR_DATA_LOSS, `replica_lost`: the state of some replicas is lost. The message names them.
  * - MDIST_ERR_ABORTED, `old_generation`: the job goes on without this worker, which was silent too long. `no_store`:
  *   the store cannot be reached. `unreachable`: the worker cannot connect with the others. `no_commit`: there was no
- *   commit yet. `dismissed`: the launcher has asked this worker to leave. `dropped`: others waited for this worker, and
+ *   commit yet. `dismissed`: this worker has left, as it
+ *   said or as its launcher asked. `dropped`: others waited for this worker, and
  *   it did not call mdist_regroup in time.
  * - MDIST_ERR_TIMEOUT, `too_few_workers`: fewer than `elastic.min_workers` came within `elastic.wait`.
  * - MDIST_ERR_MISMATCH, `different_program`: this newcomer has not created what the job has.
@@ -113,32 +114,6 @@ MDIST_API mdist_status_t mdist_commit(mdist_strategy_t *strategy, uint64_t step,
  */
 MDIST_API mdist_status_t mdist_regroup(mdist_strategy_t *strategy, mdist_change_t *change,
                                        const mdist_call_options_t *options, mdist_error_t **error);
-
-/**
- * Tells whether newcomers wait and the job has room for them, or a worker was asked to leave. All workers get the same
- * answer.
- *
- * Then call mdist_commit and mdist_regroup. After the last step, too, a newcomer may wait: look at mdist_change_t::step
- * before you make another step.
- *
- * Errors: as mdist_commit.
- * @param changed  receives 1 or 0
- * @thread one at a time per strategy, outside of steps and merges   @blocks for the other workers
- * @collective all workers   @calls-back never   @since 0.2
- */
-MDIST_API mdist_status_t mdist_membership_changed(mdist_strategy_t *strategy, int32_t *changed,
-                                                  const mdist_call_options_t *options, mdist_error_t **error);
-
-/**
- * Returns 1 if this worker is a newcomer to an elastic job that is at work, and has not called mdist_regroup yet.
- *
- * Until then, what it creates is not compared with the other workers, and runs and collectives fail with
- * MDIST_ERR_FAILED_PRECONDITION, reason `joining`. It must create what the others have created, in the same order.
- * Its devices are CPUs until then, also if it has GPUs.
- * Returns 0 for any other strategy, and for a bad handle.
- * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
- */
-MDIST_API int32_t mdist_strategy_is_joining(const mdist_strategy_t *strategy);
 
 typedef struct mdist_blob mdist_blob_t;
 

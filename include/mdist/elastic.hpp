@@ -12,7 +12,7 @@
 //                 if (++at % 10 == 0) elastic.commit(at);
 //             }
 //             // Whether somebody comes or goes. After the last step, all meet here.
-//             regroup = (at % 10 == 0 || at == steps) && elastic.membership_changed();
+//             regroup = (at % 10 == 0 || at == steps) && strategy.check_membership() == MDIST_VERDICT_REGROUP;
 //         } catch (const mdist::Error &) {
 //             regroup = true;                          // a worker was lost; if not, regroup() throws
 //         }
@@ -54,14 +54,6 @@ class Elastic {
         change.struct_size = sizeof change;
         thrown_->call(mdist_regroup, strategy_, &change, options.get());
         return change;
-    }
-
-    // Whether newcomers wait and the job has room for them, or a worker is to leave: the same on all workers, which all
-    // ask. If so, commit() and regroup().
-    bool membership_changed(CallOptions options = {}) {
-        int32_t changed = 0;
-        detail::call(mdist_membership_changed, strategy_, &changed, options.get());
-        return changed != 0;
     }
 
     // Whether this worker is a newcomer to a job that is at work. It creates what the others have created, and then

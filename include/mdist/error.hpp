@@ -69,7 +69,7 @@ class Thrown {
             function();
             return 0;
         } catch (const std::exception &exception) {
-            mdist_fail_because(exception.what());
+            mdist_fail(0, exception.what());
             return keep(std::current_exception());
         } catch (...) {
             return keep(std::current_exception());

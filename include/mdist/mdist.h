@@ -87,7 +87,7 @@
  * fetch (`collective.h`), structures and sparse rows (`value.h`), `loop.h`, `serve.h` (one program drives all workers),
  * `context.h` (the current strategy of a thread)
  *
- * Jobs that lose workers: `elastic.h`, `preemption.h`
+ * Jobs that lose workers: `elastic.h`, `membership.h`
  *
  * For frameworks and other languages: `threads.h` (runs on your own threads, no callbacks), `work.h` (event loops),
  * `prepared.h` (collectives described once), `group.h` (collectives of some replicas), `message.h`, `operator.h` (your
@@ -120,10 +120,10 @@
 #include <mdist/log.h>
 #include <mdist/loop.h>
 #include <mdist/loss.h>
+#include <mdist/membership.h>
 #include <mdist/memory.h>
 #include <mdist/message.h>
 #include <mdist/operator.h>
-#include <mdist/preemption.h>
 #include <mdist/prepared.h>
 #include <mdist/serve.h>
 #include <mdist/status.h>

@@ -47,8 +47,7 @@ extern "C" {
  *   size, up to 64.
  * - It runs on any thread that is in a collective, or on one of the library, and on several at the same time, for
  *   different elements. Rounding is to nearest there.
- * - It must not call the library, except mdist_fail_because and mdist_fail_with, wait for another replica, or leave by
- *   longjmp.
+ * - It must not call the library, except mdist_fail, wait for another replica, or leave by longjmp.
  * - While it runs for a started form, other calls about works of the same replica wait until it returns. So it must not
  *   wait for a thread that makes such a call.
  * - It returns 0, or any other number to fail the call with MDIST_ERR_CALLBACK; mdist_error_native then gives the

@@ -56,9 +56,9 @@ class Operator {
                 static_cast<T *>(out)[i] = function(static_cast<const T *>(left)[i], static_cast<const T *>(right)[i]);
             return 0;
         } catch (const std::exception &exception) {
-            mdist_fail_because(exception.what());
+            mdist_fail(0, exception.what());
         } catch (...) {
-            mdist_fail_because("an exception that is no std::exception");
+            mdist_fail(0, "an exception that is no std::exception");
         }
         return 1;
     }

@@ -29,7 +29,7 @@
  * The client cannot have everything done on other workers. These functions fail with MDIST_ERR_UNSUPPORTED, reason
  * `in_graph`, and the message says what to do instead:
  * - functions that take a function of yours: mdist_run, mdist_map, mdist_update, mdist_update_devices
- * - mdist_run_begin, mdist_group_create and mdist_preemption_check
+ * - mdist_run_begin, mdist_group_create and mdist_membership_check
  * - access to memory of other workers: mdist_variable_tensor, mdist_variable_arena
  *
  * Memory (mdist_alloc) and gradients belong to each worker. Make them on every worker, before it serves or in a step.

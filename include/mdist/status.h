@@ -117,31 +117,24 @@ MDIST_API uint32_t mdist_error_rank(const mdist_error_t *error);
 MDIST_API int64_t mdist_error_native(const mdist_error_t *error);
 
 /**
- * Says why your function that runs on this thread is going to fail.
+ * Makes your function that runs on this thread fail, or says why it is going to.
  *
- * Your function is a step, or any other function that the library calls and that returns 0 or a number. If it then
- * returns a number other than 0, mdist_error_message contains the number and @p why, on all workers that hear of the
- * failure. An example is "the step of replica 2 returned 7: the loss is NaN at batch 41".
+ * Your function is a step, or any other function that the library calls and that returns 0 or a number. If it fails,
+ * mdist_error_message contains the number and @p why, on all workers that hear of the failure. An example is "the step
+ * of replica 2 returned 7: the loss is NaN at batch 41".
  *
- * - The library copies @p why, at most 511 bytes. "..." replaces what is cut off. Bytes that are not UTF-8 are written
- *   as numbers.
- * - The last call counts, and only for the innermost function. NULL or "" takes the text back.
- * - If the function returns 0, the text is forgotten.
- * - Outside of such functions, the text belongs to the number that this thread passes next to mdist_replica_exit or
- *   mdist_merge_end. mdist_replica_enter forgets earlier text.
- * @thread any   @blocks no   @collective no   @calls-back never   @since 0.2
- */
-MDIST_API void mdist_fail_because(const char *why);
-
-/**
- * Makes your function that runs on this thread fail with @p code, whatever it is going to return.
- *
- * It is for runtimes of other languages, which can lose an exception where nothing catches it yet, or no longer does.
- * Then nobody knows what the function returns. It counts only for the innermost function, as mdist_fail_because does.
- * The last call counts, and 0 takes the code back. Outside of such functions, it does nothing.
+ * - It counts only for the innermost function.
+ * - If that returns 0 and @p code is 0, the text is forgotten.
+ * - Outside of such functions, @p code does nothing. The text belongs to the number that this thread passes next to
+ *   mdist_replica_exit or mdist_merge_end. mdist_replica_enter forgets earlier text.
+ * @param code  the number with which the function fails, whatever it is going to return. It is for runtimes of other
+ *              languages, which can lose an exception where nothing catches it yet, or no longer does. Then nobody
+ *              knows what the function returns. 0: what it returns counts, even if an earlier call gave a number
+ * @param why   copied, at most 511 bytes. "..." replaces what is cut off. Bytes that are not UTF-8 are written as
+ *              numbers. It replaces the text of an earlier call. NULL leaves that text, "" takes it back
  * @thread any   @blocks no   @collective no   @calls-back never   @since 0.3
  */
-MDIST_API void mdist_fail_with(int32_t code);
+MDIST_API void mdist_fail(int32_t code, const char *why);
 
 /**
  * Frees an error. NULL is ignored.

@@ -30,6 +30,18 @@ class Strategy : public Handle<mdist_strategy_t, mdist_strategy_destroy> {
     // Throws the failure that ended all collectives, such as a lost worker. Waits for no other worker.
     void check_health() const { detail::call(mdist_strategy_check_health, get()); }
 
+    // This worker must leave. grace: from now to the end of the machine; none: end at once. Safe in a signal handler.
+    void leave(std::chrono::nanoseconds grace = {}) noexcept {
+        mdist_membership_leave(get(), grace.count() < 0 ? 0 : static_cast<uint64_t>(grace.count()));
+    }
+    // What all workers, which all ask, do next: the same on all. If `rank` is not NULL, stores that of the worker that
+    // has said that it leaves, or MDIST_NONE.
+    mdist_verdict_t check_membership(uint32_t *rank = nullptr, CallOptions options = {}) {
+        int32_t verdict = MDIST_VERDICT_GO_ON;
+        detail::call(mdist_membership_check, get(), &verdict, rank, options.get());
+        return static_cast<mdist_verdict_t>(verdict);
+    }
+
     // Name of the device of a local replica.
     std::string device(uint32_t local_replica) const {
         char text[64];

@@ -25,6 +25,16 @@
  * collective waits for itself, until the timeout. The key `executor` has no effect here: with `executor: caller` the
  * library has no replica threads at all.
  *
+ * Threads that must not wait, such as those of an event loop, have other calls for everything that waits for replicas:
+ * - a collective: mdist_collective_start; a message: mdist_send_start, mdist_receive_start
+ * - mdist_gradients_wait: mdist_gradients_test
+ * - mdist_average_loss: start a sum of the numbers of examples, and pass it
+ * - assigning to a variable with an aggregation: start the all-reduce, and write its result to the replica's memory of
+ *   the variable (mdist_variable_tensor)
+ * - a merge: exit all replicas and end the run, none of which waits; then call functions of cross-replica context, and
+ *   begin the next run
+ * mdist_work_descriptor says when to test.
+ *
  * The library does not know which threads run such a step. Inside it, functions that take a strategy find the strategy
  * busy: MDIST_ERR_FAILED_PRECONDITION, reason `busy`. The message says what to call instead. mdist_iterator_next works.
  */

@@ -21,7 +21,8 @@ namespace mdist {
 
 namespace {
 
-TaskType task_type(mdist_task_type_t type) {
+/// `name`: of the argument.
+TaskType task_type(int32_t type, std::string_view name = "type") {
     switch (type) {
         case MDIST_TASK_CHIEF:
             return TaskType::kChief;
@@ -32,8 +33,7 @@ TaskType task_type(mdist_task_type_t type) {
         case MDIST_TASK_PS:
             return TaskType::kPs;
         default:
-            throw invalid(text("type is ", static_cast<int32_t>(type),
-                               ", which is not a valid task type; use an mdist_task_type_t"));
+            throw invalid(text(name, " is ", type, ", which is not a valid task type; use an mdist_task_type_t"));
     }
 }
 
@@ -56,8 +56,8 @@ std::optional<Task> asked_task(const Cluster &cluster, mdist_task_type_t type, u
     if (type != MDIST_TASK_NONE) return Task{task_type(type), index};
     if (cluster.empty() || cluster.task()) return cluster.empty() ? std::nullopt : cluster.task();
     throw Failure(MDIST_ERR_CONFIG,
-                  "the cluster does not say which of its tasks this process is. Name a task type and index, or set "
-                  "this process's task")
+                  "the cluster does not say which of its tasks this process is. Name a task type and index, or "
+                  "make the cluster with this process's task")
         .reason("no_task");
 }
 
@@ -78,10 +78,10 @@ mdist_cluster_info_t info(const Cluster &cluster, uint32_t struct_size) {
     return info;
 }
 
-/// Describes a task; without one, a process that is alone. Texts live as long as the cluster stays as it is.
+/// Describes a task; without one, a process that is alone. Texts live as long as the cluster.
 mdist_task_info_t info(const ExplainedCluster &explained, std::optional<Task> task, uint32_t struct_size) {
     const Cluster &cluster = explained.cluster;
-    const char *master = explained.kept.insert(cluster.master(task)).first->c_str();
+    const char *master = explained.keep(cluster.master(task));
     if (!task) return {struct_size, 1, 0, 1, "", master};
     const bool trains = task->type != TaskType::kPs;
     return {struct_size,
@@ -92,55 +92,55 @@ mdist_task_info_t info(const ExplainedCluster &explained, std::optional<Task> ta
             master};
 }
 
-void give(mdist_cluster_t **out, ExplainedCluster cluster) {
-    *out = publish<mdist_cluster_t>(std::make_shared<ExplainedCluster>(std::move(cluster)));
+void give(mdist_cluster_t **out, Cluster cluster, std::string explanation = "") {
+    *out = publish<mdist_cluster_t>(std::make_shared<ExplainedCluster>(std::move(cluster), std::move(explanation)));
 }
 
-ExplainedCluster resolved_cluster(const Config &config) {
-    Resolved resolved = resolve(config, process_environment());
-    std::string explanation = explain(resolved);
-    return {std::move(resolved.cluster), std::move(explanation)};
+void give_resolved(mdist_cluster_t **out, const Config &config) {
+    const Resolved resolved = resolve(config, process_environment());
+    give(out, resolved.cluster, explain(resolved));
+}
+
+void set_own_task(Cluster &cluster, mdist_task_type_t type, uint32_t index) {
+    if (type == MDIST_TASK_NONE) {
+        if (index == 0) return;
+        throw invalid(text("own_index is ", index,
+                           " and own_type is MDIST_TASK_NONE; say the type of this process's "
+                           "task, too, or let own_index be 0"));
+    }
+    const Task own{task_type(type, "own_type"), index};
+    cluster.check(own);
+    cluster.set_task(own);
 }
 
 } // namespace
 
 } // namespace mdist
 
-mdist_status_t mdist_cluster_create(mdist_cluster_t **out, mdist_error_t **error) {
+mdist_status_t mdist_cluster_create(const mdist_task_t *tasks, size_t count, mdist_task_type_t own_type,
+                                    uint32_t own_index, mdist_cluster_t **out, mdist_error_t **error) {
     return guard("mdist_cluster_create", error, [&] {
+        mdist::need_array(tasks, count, "tasks");
         mdist::need(out, "out");
-        mdist::give(out, {});
-    });
-}
-
-mdist_status_t mdist_cluster_add_task(mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
-                                      const char *address, mdist_error_t **error) {
-    return guard("mdist_cluster_add_task", error, [&] {
-        const auto pinned = mdist::pin(cluster);
-        mdist::need(address, "address");
-        pinned->cluster.add({mdist::task_type(type), index}, address);
-        pinned->explanation.clear();
-    });
-}
-
-mdist_status_t mdist_cluster_set_task(mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index,
-                                      mdist_error_t **error) {
-    return guard("mdist_cluster_set_task", error, [&] {
-        const auto pinned = mdist::pin(cluster);
-        const mdist::Task task{mdist::task_type(type), index};
-        pinned->cluster.check(task);
-        pinned->cluster.set_task(task);
-        pinned->explanation.clear();
+        mdist::Cluster cluster;
+        for (size_t i = 0; i < count; ++i) {
+            const std::string name = mdist::text("tasks[", i, ']');
+            mdist::need(tasks[i].address, (name + ".address").c_str());
+            cluster.add({mdist::task_type(tasks[i].task_type, name + ".task_type"), tasks[i].task_index},
+                        tasks[i].address);
+        }
+        mdist::set_own_task(cluster, own_type, own_index);
+        mdist::give(out, std::move(cluster));
     });
 }
 
 mdist_status_t mdist_cluster_from_config(const mdist_config_t *config, mdist_cluster_t **out, mdist_error_t **error) {
     return guard("mdist_cluster_from_config", error, [&] {
         mdist::need(out, "out");
-        if (config != nullptr) return mdist::give(out, mdist::resolved_cluster(*mdist::pin(config)));
+        if (config != nullptr) return mdist::give_resolved(out, *mdist::pin(config));
         mdist::Config environment;
         environment.load_environment();
-        mdist::give(out, mdist::resolved_cluster(environment));
+        mdist::give_resolved(out, environment);
     });
 }
 
@@ -150,7 +150,7 @@ mdist_status_t mdist_cluster_from_tf_config(const char *json, size_t length, mdi
         mdist::need_array(json, length, "json");
         mdist::need(out, "out");
         const std::string_view text = length == 0 ? std::string_view() : std::string_view(json, length);
-        mdist::give(out, {mdist::parse_tf_config(text, "mdist_cluster_from_tf_config"), ""});
+        mdist::give(out, mdist::parse_tf_config(text, "mdist_cluster_from_tf_config"));
     });
 }
 
@@ -164,7 +164,7 @@ mdist_status_t mdist_cluster_from_slurm(const mdist_task_type_t *types, const ui
         for (size_t i = 0; i < job_count; ++i)
             if (!jobs.emplace(mdist::task_type(types[i]), counts[i]).second)
                 throw mdist::invalid(mdist::text("types[", i, "] is given twice"));
-        mdist::give(out, {mdist::slurm_cluster(jobs, port_base, mdist::process_environment()), ""});
+        mdist::give(out, mdist::slurm_cluster(jobs, port_base, mdist::process_environment()));
     });
 }
 
@@ -175,7 +175,7 @@ mdist_status_t mdist_cluster_union(const mdist_cluster_t *const *clusters, size_
         mdist::need(out, "out");
         std::vector<mdist::Cluster> copies;
         for (size_t i = 0; i < count; ++i) copies.push_back(mdist::pin(clusters[i])->cluster);
-        mdist::give(out, {mdist::united(copies), ""});
+        mdist::give(out, mdist::united(copies));
     });
 }
 

@@ -4,6 +4,7 @@
 #include "api/check.h"
 #include "api/guard.h"
 #include "strategy/values/value.h"
+#include "util/text.h"
 
 #include <memory>
 
@@ -66,62 +67,41 @@ Managed *export_tensor(const Value &value, std::size_t index) {
     return &(new Exported<Managed>(value.tensor_at(index)))->managed;
 }
 
-template <class Managed>
-mdist_status_t from_dlpack(const char *operation, Managed *managed, mdist_value_t **out, mdist_error_t **error) {
-    return guard(operation, error, [&] {
-        need(managed, "managed");
-        need(out, "out");
-        *out = import(managed);
-    });
-}
-
-template <class Managed>
-mdist_status_t describe(const char *operation, const Managed *managed, mdist_buffer_t *out, mdist_error_t **error) {
-    return guard(operation, error, [&] {
-        need(managed, "managed");
-        need(out, "out");
-        check_version(*managed);
-        *out = buffer_from_dl(managed->dl_tensor);
-    });
-}
-
-template <class Managed>
-mdist_status_t to_dlpack(const char *operation, const mdist_value_t *value, std::size_t index, Managed **out,
-                         mdist_error_t **error) {
-    return guard(operation, error, [&] {
-        const auto pinned = pin(value);
-        need(out, "out");
-        *out = export_tensor<Managed>(*pinned, index);
-    });
+/// Returns use() of the tensor in the layout that it has.
+template <class Use>
+auto in_its_layout(const mdist_dlpack_t *managed, Use &&use) {
+    need(managed, "managed");
+    if ((managed->plain == nullptr) == (managed->versioned == nullptr))
+        throw invalid(text("plain and versioned of managed are both ", managed->plain == nullptr ? "NULL" : "set",
+                           "; set the one whose layout the tensor has, and let the other be NULL"));
+    return managed->plain != nullptr ? use(managed->plain) : use(managed->versioned);
 }
 
 } // namespace
 
-mdist_status_t mdist_value_from_dlpack(struct DLManagedTensor *managed, mdist_value_t **out, mdist_error_t **error) {
-    return from_dlpack("mdist_value_from_dlpack", managed, out, error);
+mdist_status_t mdist_value_from_dlpack(const mdist_dlpack_t *managed, mdist_value_t **out, mdist_error_t **error) {
+    return guard("mdist_value_from_dlpack", error, [&] {
+        need(out, "out");
+        *out = in_its_layout(managed, [](auto *theirs) { return import(theirs); });
+    });
 }
 
-mdist_status_t mdist_value_from_dlpack_versioned(struct DLManagedTensorVersioned *managed, mdist_value_t **out,
-                                                 mdist_error_t **error) {
-    return from_dlpack("mdist_value_from_dlpack_versioned", managed, out, error);
+mdist_status_t mdist_buffer_from_dlpack(const mdist_dlpack_t *managed, mdist_buffer_t *out, mdist_error_t **error) {
+    return guard("mdist_buffer_from_dlpack", error, [&] {
+        need(out, "out");
+        *out = in_its_layout(managed, [](const auto *theirs) {
+            check_version(*theirs);
+            return buffer_from_dl(theirs->dl_tensor);
+        });
+    });
 }
 
-mdist_status_t mdist_buffer_from_dlpack(const struct DLManagedTensor *managed, mdist_buffer_t *out,
-                                        mdist_error_t **error) {
-    return describe("mdist_buffer_from_dlpack", managed, out, error);
-}
-
-mdist_status_t mdist_buffer_from_dlpack_versioned(const struct DLManagedTensorVersioned *managed, mdist_buffer_t *out,
-                                                  mdist_error_t **error) {
-    return describe("mdist_buffer_from_dlpack_versioned", managed, out, error);
-}
-
-mdist_status_t mdist_value_to_dlpack(const mdist_value_t *value, size_t index, struct DLManagedTensor **out,
+mdist_status_t mdist_value_to_dlpack(const mdist_value_t *value, size_t index, uint32_t max_major, mdist_dlpack_t *out,
                                      mdist_error_t **error) {
-    return to_dlpack("mdist_value_to_dlpack", value, index, out, error);
-}
-
-mdist_status_t mdist_value_to_dlpack_versioned(const mdist_value_t *value, size_t index,
-                                               struct DLManagedTensorVersioned **out, mdist_error_t **error) {
-    return to_dlpack("mdist_value_to_dlpack_versioned", value, index, out, error);
+    return guard("mdist_value_to_dlpack", error, [&] {
+        const auto pinned = pin(value);
+        need(out, "out");
+        *out = max_major == 0 ? mdist_dlpack_t{export_tensor<DLManagedTensor>(*pinned, index), nullptr}
+                              : mdist_dlpack_t{nullptr, export_tensor<DLManagedTensorVersioned>(*pinned, index)};
+    });
 }

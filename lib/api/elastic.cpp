@@ -71,20 +71,6 @@ mdist_status_t mdist_regroup(mdist_strategy_t *strategy, mdist_change_t *change,
                          });
 }
 
-mdist_status_t mdist_membership_changed(mdist_strategy_t *strategy, int32_t *changed,
-                                        const mdist_call_options_t *options, mdist_error_t **error) {
-    return elastic_guard("mdist_membership_changed", strategy, options, error,
-                         [&](Strategy &, Elastic &part, uint64_t timeout_ns) {
-                             need(changed, "changed");
-                             *changed = part.membership_changed(timeout_ns) ? 1 : 0;
-                         });
-}
-
-int32_t mdist_strategy_is_joining(const mdist_strategy_t *strategy) {
-    const auto pinned = try_pin(strategy);
-    return pinned && pinned->elastic.joining() ? 1 : 0;
-}
-
 mdist_status_t mdist_blob_create(mdist_strategy_t *strategy, const char *name, size_t bytes, mdist_blob_save_fn save,
                                  mdist_blob_restore_fn restore, void *user_data, mdist_free_fn free_user_data,
                                  mdist_blob_t **out, mdist_error_t **error) {

@@ -109,12 +109,8 @@ int64_t mdist_error_native(const mdist_error_t *error) {
     return error == nullptr ? 0 : error->native;
 }
 
-void mdist_fail_because(const char *why) {
-    mdist::CalledBack::say(why);
-}
-
-void mdist_fail_with(int32_t code) {
-    mdist::CalledBack::fail(code);
+void mdist_fail(int32_t code, const char *why) {
+    mdist::CalledBack::fail(code, why);
 }
 
 void mdist_error_free(mdist_error_t *error) {

@@ -158,7 +158,6 @@ constexpr KindName kNames[] = {
     {"a work", "a work that was destroyed"},
     {"a store", "a store that was destroyed"},
     {"a cluster", "a cluster that was destroyed"},
-    {"a preemption", "a preemption that was destroyed"},
     {"a checkpoint", "a checkpoint that was destroyed"},
     {"gradients", "gradients that were destroyed"},
     {"a loop", "a loop that was destroyed, or failed"},

@@ -27,7 +27,6 @@ class Variable;
 class Dataset;
 class Iterator;
 class Work;
-class Preemption;
 class StoreService;
 class Checkpoint;
 class Gradients;
@@ -36,7 +35,7 @@ class RecordWriter;
 class ReplicaGroup;
 class PreparedCall;
 struct Blob;
-struct ExplainedCluster;
+class ExplainedCluster;
 
 enum class Kind : uint8_t {
     kConfig = 2, // see kTag
@@ -49,7 +48,6 @@ enum class Kind : uint8_t {
     kWork,
     kStore,
     kCluster,
-    kPreemption,
     kCheckpoint,
     kGradients,
     kLoop,
@@ -111,11 +109,6 @@ template <>
 struct HandleTraits<mdist_cluster_t> {
     using Object = ExplainedCluster;
     static constexpr Kind kKind = Kind::kCluster;
-};
-template <>
-struct HandleTraits<mdist_preemption_t> {
-    using Object = Preemption;
-    static constexpr Kind kKind = Kind::kPreemption;
 };
 template <>
 struct HandleTraits<mdist_checkpoint_t> {

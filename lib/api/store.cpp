@@ -37,11 +37,16 @@ auto with_elastic(StoreService &service, Use &&use) {
     return service.with_lock([&] { return use(*service.elastic()); });
 }
 
+void check_worker_count(uint32_t count) {
+    if (count == 0 || count > kMostWorkers)
+        throw invalid(text("worker_count is ", count, "; it must be 1 to ", kMostWorkers));
+}
+
 /// What a store of either kind is told.
 template <class Options>
-void check_names(Options &options, const char *job, const char *secret) {
-    options.job = job == nullptr ? "" : job;
-    options.secret = secret == nullptr ? "" : secret;
+void set_names(Options &options, const mdist_store_options_t &given) {
+    options.job = given.job == nullptr ? "" : given.job;
+    options.secret = given.secret == nullptr ? "" : given.secret;
     if (options.job.size() > kMostJobBytes)
         throw invalid(text("job has ", options.job.size(), " bytes; at most ", kMostJobBytes, " are allowed"));
     if (!options.secret.empty() && options.secret.size() < kShortestSecret)
@@ -49,52 +54,72 @@ void check_names(Options &options, const char *job, const char *secret) {
                            " random ones, as `mdist secret` writes, or NULL for none"));
 }
 
-void check_worker_count(uint32_t count) {
-    if (count == 0 || count > kMostWorkers)
-        throw invalid(text("worker_count is ", count, "; it must be 1 to ", kMostWorkers));
+std::shared_ptr<StoreService> fixed_service(const char *address, const mdist_store_options_t &given) {
+    if (given.worker_count == 0)
+        throw invalid(text("worker_count is 0 and config is NULL; a job of fixed size needs its worker_count, 1 to ",
+                           kMostWorkers, ", and an elastic job its config"));
+    check_worker_count(given.worker_count);
+    FixedStoreOptions options;
+    options.size = given.worker_count;
+    options.restart = given.restart;
+    set_names(options, given);
+    watch_forks();
+    return std::make_shared<StoreService>(address, options, kResolveNs);
+}
+
+std::shared_ptr<StoreService> elastic_service(const char *address, const mdist_store_options_t &given) {
+    if (given.worker_count != 0)
+        throw invalid(text("worker_count is ", given.worker_count,
+                           " and config is not NULL; an elastic job has its "
+                           "numbers of workers in its config, so let worker_count be 0"));
+    if (given.restart != 0)
+        throw invalid(text("restart is ", given.restart,
+                           " and config is not NULL; an elastic job goes on without being "
+                           "restarted, so let restart be 0"));
+    const auto config = pin(given.config);
+    const ElasticSettings elastic = elastic_settings(*config);
+    if (!elastic.on())
+        throw Failure(MDIST_ERR_CONFIG, "elastic.replicas is not set; set it to the number of replicas of the job")
+            .reason("not_elastic");
+    ElasticStoreOptions options;
+    options.replicas = elastic.replicas;
+    options.min_workers = elastic.min_workers;
+    options.max_workers = elastic.max_workers;
+    options.wait_ns = elastic.wait_ns;
+    options.heartbeat_timeout_ns = config->duration_ns("communication.heartbeat_timeout");
+    options.open = elastic.open;
+    set_names(options, given);
+    watch_forks();
+    return std::make_shared<StoreService>(address, std::move(options), elastic.state, kResolveNs);
 }
 
 } // namespace
 
-mdist_status_t mdist_store_create(const char *address, uint32_t worker_count, const char *job, uint32_t restart,
-                                  const char *secret, mdist_store_t **out, mdist_error_t **error) {
+mdist_status_t mdist_store_create(const char *address, mdist_store_t **out, const mdist_store_options_t *options,
+                                  mdist_error_t **error) {
     return guard("mdist_store_create", error, [&] {
         need(address, "address");
         need(out, "out");
-        check_worker_count(worker_count);
-        FixedStoreOptions options;
-        options.size = worker_count;
-        options.restart = restart;
-        check_names(options, job, secret);
-        watch_forks();
-        *out = publish<mdist_store_t>(std::make_shared<StoreService>(address, options, kResolveNs));
+        const mdist_store_options_t given = read_options(options, "mdist_store_options_t");
+        need_zero(given.reserved, "reserved");
+        *out = publish<mdist_store_t>(given.config == nullptr ? fixed_service(address, given)
+                                                              : elastic_service(address, given));
     });
 }
 
-mdist_status_t mdist_store_create_elastic(const char *address, const mdist_config_t *config, const char *job,
-                                          const char *secret, mdist_store_t **out, mdist_error_t **error) {
-    return guard("mdist_store_create_elastic", error, [&] {
-        need(address, "address");
+mdist_status_t mdist_store_describe(const mdist_store_t *store, mdist_store_info_t *out, mdist_error_t **error) {
+    return guard("mdist_store_describe", error, [&] {
+        const auto pinned = pin(store);
         need(out, "out");
-        Config environment;
-        if (config == nullptr) environment.load_environment();
-        const auto pinned = config == nullptr ? Pinned<Config>() : pin(config);
-        const Config &settings = config == nullptr ? environment : *pinned;
-        const ElasticSettings elastic = elastic_settings(settings);
-        if (!elastic.on())
-            throw Failure(MDIST_ERR_CONFIG, "elastic.replicas is not set; set it to the number of replicas of the job")
-                .reason("not_elastic");
-        ElasticStoreOptions options;
-        options.replicas = elastic.replicas;
-        options.min_workers = elastic.min_workers;
-        options.max_workers = elastic.max_workers;
-        options.wait_ns = elastic.wait_ns;
-        options.heartbeat_timeout_ns = settings.duration_ns("communication.heartbeat_timeout");
-        options.open = elastic.open;
-        check_names(options, job, secret);
-        watch_forks();
-        *out = publish<mdist_store_t>(
-            std::make_shared<StoreService>(address, std::move(options), elastic.state, kResolveNs));
+        check_struct_size(out, sizeof *out, sizeof *out, "mdist_store_info_t");
+        const StoreState now = pinned->state();
+        out->joined = now.joined;
+        out->first_gone = now.first_gone;
+        out->ended = now.failure && now.failure->reason() == "job_ended" ? 1 : 0;
+        out->committed = now.committed ? 1 : 0;
+        copy_text(pinned->address(), out->address, sizeof out->address, nullptr);
+        copy_text(now.progress, out->progress, sizeof out->progress, nullptr);
+        if (now.failure && out->ended == 0) throw Failure(*now.failure);
     });
 }
 
@@ -103,27 +128,13 @@ mdist_status_t mdist_store_dismiss(mdist_store_t *store, uint64_t id, mdist_erro
                  [&] { with_elastic(*pin(store), [&](ElasticStore &elastic) { elastic.dismiss(id); }); });
 }
 
-mdist_status_t mdist_store_ended(const mdist_store_t *store, int32_t *ended, int32_t *committed,
-                                 mdist_error_t **error) {
-    return guard("mdist_store_ended", error, [&] {
-        const auto pinned = pin(store);
-        need(ended, "ended");
-        const auto failure = with_elastic(*pinned, [committed](ElasticStore &elastic) {
-            if (committed != nullptr) *committed = elastic.knows_of_commit() ? 1 : 0;
-            return elastic.failure();
-        });
-        if (failure && failure->reason() != "job_ended") throw Failure(*failure);
-        *ended = failure ? 1 : 0;
-    });
-}
-
-mdist_status_t mdist_store_left_behind(mdist_store_t *store, uint64_t *id, int32_t *goes_on, mdist_error_t **error) {
+mdist_status_t mdist_store_left_behind(mdist_store_t *store, uint64_t *id, int32_t *departure, mdist_error_t **error) {
     return guard("mdist_store_left_behind", error, [&] {
         const auto pinned = pin(store);
         need(id, "id");
         const auto left = with_elastic(*pinned, [](ElasticStore &elastic) { return elastic.take_left_behind(); });
         *id = left ? left->id : 0;
-        if (goes_on != nullptr) *goes_on = left && left->job_goes_on ? 1 : 0;
+        if (departure != nullptr) *departure = left ? left->how : MDIST_DEPARTURE_JOB_FAILED;
     });
 }
 
@@ -132,40 +143,12 @@ mdist_status_t mdist_store_worker_ended(mdist_store_t *store, uint64_t id, mdist
                  [&] { with_elastic(*pin(store), [&](ElasticStore &elastic) { elastic.reaped(id); }); });
 }
 
-mdist_status_t mdist_store_address(const mdist_store_t *store, char *text, size_t capacity, size_t *needed,
-                                   mdist_error_t **error) {
-    return guard("mdist_store_address", error, [&] {
-        const auto pinned = pin(store);
-        copy_text(pinned->address(), text, capacity, needed);
-    });
-}
-
 mdist_status_t mdist_store_restart(mdist_store_t *store, uint32_t worker_count, uint32_t restart,
                                    mdist_error_t **error) {
     return guard("mdist_store_restart", error, [&] {
         const auto pinned = pin(store);
         check_worker_count(worker_count);
         with_fixed(*pinned, [&](FixedStore &fixed) { fixed.restart(worker_count, restart); });
-    });
-}
-
-mdist_status_t mdist_store_progress(const mdist_store_t *store, uint32_t *joined, char *text, size_t capacity,
-                                    size_t *needed, mdist_error_t **error) {
-    return guard("mdist_store_progress", error, [&] {
-        const auto pinned = pin(store);
-        uint32_t count = 0;
-        const std::string progress = pinned->progress(&count);
-        copy_text(progress, text, capacity, needed);
-        if (joined != nullptr) *joined = count;
-    });
-}
-
-mdist_status_t mdist_store_first_gone(const mdist_store_t *store, uint32_t *worker, mdist_error_t **error) {
-    return guard("mdist_store_first_gone", error, [&] {
-        const auto pinned = pin(store);
-        need(worker, "worker");
-        const auto first_gone = [&] { return pinned->fixed()->first_gone(); };
-        *worker = pinned->fixed() == nullptr ? MDIST_NONE : pinned->with_lock(first_gone);
     });
 }
 

@@ -51,7 +51,7 @@ mdist_status_t mdist_replica_enter(mdist_strategy_t *strategy, uint32_t local_re
     return guard("mdist_replica_enter", error, [&] {
         const auto pinned = pin(strategy);
         need(out, "out");
-        CalledBack::say(nullptr); // an earlier message belongs to something else
+        CalledBack::take_said(); // an earlier message belongs to something else
         mdist_replica_t *handle = nullptr;
         pinned->open_runs().enter(local_replica, [&](Replica &replica) { handle = renew_handle(*pinned, replica); });
         *out = handle;

@@ -52,19 +52,19 @@ bool ElasticMembership::is_newcomer() const {
 }
 
 std::optional<Generation> ElasticMembership::first(uint64_t timeout_ns) {
-    return ask({}, timeout_ns, true);
+    return ask({}, timeout_ns, true, false);
 }
 
-Generation ElasticMembership::next(Holdings held, uint64_t timeout_ns) {
-    return *ask(held, timeout_ns, false);
+Generation ElasticMembership::next(Holdings held, uint64_t timeout_ns, bool leaves) {
+    return *ask(held, timeout_ns, false, leaves);
 }
 
-std::optional<Generation> ElasticMembership::ask(const Holdings &held, uint64_t timeout_ns, bool first) {
+std::optional<Generation> ElasticMembership::ask(const Holdings &held, uint64_t timeout_ns, bool first, bool leaves) {
     Member &member = thread_->member();
     std::unique_lock<std::mutex> hold(thread_->lock());
     const auto left_out = [&] { return first && member.passed_over(); };
     for (;;) {
-        member.ask(held, timeout_ns);
+        member.ask(held, timeout_ns, leaves);
         thread_->reactor().wake();
         const bool in_time =
             thread_->wait_for_generation(hold, first ? "mdist_strategy_create" : "mdist_regroup", left_out);

@@ -10,7 +10,7 @@
 namespace mdist {
 namespace {
 
-/// The limit that mdist_fail_because documents.
+/// The limit that mdist_fail documents.
 constexpr std::size_t kMostSaid = 511;
 
 thread_local CalledBack *innermost = nullptr;
@@ -44,9 +44,11 @@ void CalledBack::note(std::string_view function, const Failure &failure) noexcep
     }
 }
 
-void CalledBack::say(const char *why) noexcept {
+void CalledBack::fail(int32_t code, const char *why) noexcept {
+    if (innermost != nullptr) innermost->code_ = code;
+    if (why == nullptr) return;
     // If the program forgot the NUL, this does not read far beyond the end.
-    const std::string_view all = why == nullptr ? "" : std::string_view(why, strnlen(why, kMostSaid + 4));
+    const std::string_view all(why, strnlen(why, kMostSaid + 4));
     try {
         std::string said = utf8_within(kMostSaid, all);
         if (innermost != nullptr)
@@ -56,10 +58,6 @@ void CalledBack::say(const char *why) noexcept {
     } catch (const std::bad_alloc &) {
         // Likewise.
     }
-}
-
-void CalledBack::fail(int32_t code) noexcept {
-    if (innermost != nullptr) innermost->code_ = code;
 }
 
 std::string CalledBack::take_said() noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls the program's own functions (callbacks). If one returns a number other than 0 or throws, that becomes a Failure
-// with the name of the function and the reason it gave (mdist_fail_because). A thread exit passes through.
+// with the name of the function and the reason it gave (mdist_fail). A thread exit passes through.
 #pragma once
 
 #include "util/failure.h"
@@ -22,8 +22,8 @@ struct Why {
 };
 
 /// Stands for a callback while it runs. It lives on the stack of the callback's thread, inner ones above outer ones. It
-/// remembers the reason that the callback gives, the code that it is to fail with (mdist_fail_with), and the last
-/// library call that failed in it.
+/// remembers the reason that the callback gives, the code that it is to fail with, and the last library call that
+/// failed in it.
 class CalledBack {
   public:
     CalledBack() noexcept;
@@ -38,11 +38,10 @@ class CalledBack {
     /// Notes that a library call on this thread fails. The innermost callback on this thread keeps it, if there is one.
     static void note(std::string_view function, const Failure &failure) noexcept;
 
-    /// Sets why the innermost callback on this thread is going to fail. NULL or "" clears the reason. If no callback
-    /// runs, the thread itself keeps the reason, for the replica that it works for.
-    static void say(const char *why) noexcept;
-    /// Has the innermost callback on this thread, if one runs, fail with `code` whatever it returns. 0 takes it back.
-    static void fail(int32_t code) noexcept;
+    /// Has the innermost callback on this thread fail with `code` whatever it returns; 0: with what it returns. `why` is
+    /// its reason; NULL leaves an earlier one. If no callback runs, the thread itself keeps the reason, for the replica
+    /// that it works for.
+    static void fail(int32_t code, const char *why) noexcept;
     /// Takes and returns the thread's own reason. Returns "" if there is none, or no memory.
     static std::string take_said() noexcept;
 

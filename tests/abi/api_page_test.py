@@ -15,7 +15,7 @@ MISTAKES = [
     ("an invented function in braces", "mdist_dataset_{shard,", "mdist_dataset_{shards, shard,"),
     ("an invented function in prose", "Several rounds can", "`mdist_gradients_round` begins one. Several rounds can"),
     ("an invented type", "`mdist_call_options_t`", "`mdist_calls_options_t`"),
-    ("a heading without a header", "[preemption.h]", "[preempt.h]"),
+    ("a heading without a header", "[membership.h]", "[member.h]"),
 ]
 
 

@@ -22,6 +22,15 @@ FIELD(mdist_tensor_t, device_kind, 16);
 FIELD(mdist_tensor_t, device_index, 20);
 FIELD(mdist_tensor_t, shape, 24);
 
+SIZE(mdist_dlpack_t, 16);
+FIELD(mdist_dlpack_t, plain, 0);
+FIELD(mdist_dlpack_t, versioned, 8);
+
+SIZE(mdist_task_t, 16);
+FIELD(mdist_task_t, task_type, 0);
+FIELD(mdist_task_t, task_index, 4);
+FIELD(mdist_task_t, address, 8);
+
 /* May grow at the end: the sizes are those of this version. The offsets never change. */
 SIZE(mdist_call_options_t, 40);
 FIELD(mdist_call_options_t, struct_size, 0);
@@ -99,6 +108,24 @@ FIELD(mdist_config_key_t, kind, 24);
 FIELD(mdist_config_key_t, choices, 32);
 FIELD(mdist_config_key_t, default_text, 40);
 FIELD(mdist_config_key_t, help, 48);
+
+SIZE(mdist_store_options_t, 40);
+FIELD(mdist_store_options_t, struct_size, 0);
+FIELD(mdist_store_options_t, worker_count, 4);
+FIELD(mdist_store_options_t, restart, 8);
+FIELD(mdist_store_options_t, reserved, 12);
+FIELD(mdist_store_options_t, job, 16);
+FIELD(mdist_store_options_t, secret, 24);
+FIELD(mdist_store_options_t, config, 32);
+
+SIZE(mdist_store_info_t, 3412);
+FIELD(mdist_store_info_t, struct_size, 0);
+FIELD(mdist_store_info_t, joined, 4);
+FIELD(mdist_store_info_t, first_gone, 8);
+FIELD(mdist_store_info_t, ended, 12);
+FIELD(mdist_store_info_t, committed, 16);
+FIELD(mdist_store_info_t, address, 20);
+FIELD(mdist_store_info_t, progress, 340);
 
 SIGNED_INT32(mdist_reduce_op_t);
 SIGNED_INT32(mdist_log_level_t);

@@ -9,25 +9,26 @@ static const char two_workers[] =
     "{\"cluster\": {\"chief\": [\"h0:1\"], \"worker\": [\"h1:1\", \"h2:1\"]}, "
     "\"task\": {\"type\": \"worker\", \"index\": 1}}";
 
-static mdist_cluster_t *empty_cluster(void) {
+static mdist_cluster_t *created(const mdist_task_t *tasks, size_t count, mdist_task_type_t own_type,
+                                uint32_t own_index) {
     mdist_cluster_t *cluster = NULL;
-    OK(mdist_cluster_create(&cluster, &error));
+    OK(mdist_cluster_create(tasks, count, own_type, own_index, &cluster, &error));
     return cluster;
 }
 
-static void add(mdist_cluster_t *cluster, mdist_task_type_t type, uint32_t index, const char *address) {
-    OK(mdist_cluster_add_task(cluster, type, index, address, &error));
+static mdist_cluster_t *empty_cluster(void) {
+    return created(NULL, 0, MDIST_TASK_NONE, 0);
 }
 
-/// Makes the cluster {chief: 1, worker: 2, ps: 1, evaluator: 1}, which TensorFlow's multi_worker_util tests use.
-static mdist_cluster_t *reference(void) {
-    mdist_cluster_t *cluster = empty_cluster();
-    add(cluster, MDIST_TASK_CHIEF, 0, "127.0.0.1:1234");
-    add(cluster, MDIST_TASK_WORKER, 0, "127.0.0.1:8964");
-    add(cluster, MDIST_TASK_WORKER, 1, "127.0.0.1:2333");
-    add(cluster, MDIST_TASK_PS, 0, "127.0.0.1:1926");
-    add(cluster, MDIST_TASK_EVALUATOR, 0, "127.0.0.1:3141");
-    return cluster;
+/// The cluster {chief: 1, worker: 2, ps: 1, evaluator: 1}, which TensorFlow's multi_worker_util tests use.
+static const mdist_task_t five[] = {{MDIST_TASK_CHIEF, 0, "127.0.0.1:1234"},
+                                    {MDIST_TASK_WORKER, 0, "127.0.0.1:8964"},
+                                    {MDIST_TASK_WORKER, 1, "127.0.0.1:2333"},
+                                    {MDIST_TASK_PS, 0, "127.0.0.1:1926"},
+                                    {MDIST_TASK_EVALUATOR, 0, "127.0.0.1:3141"}};
+
+static mdist_cluster_t *reference(mdist_task_type_t own_type, uint32_t own_index) {
+    return created(five, 5, own_type, own_index);
 }
 
 static mdist_cluster_t *from_tf_config(const char *json) {
@@ -87,7 +88,7 @@ static void assert_address(const mdist_cluster_t *cluster, mdist_task_type_t typ
 
 static void queries_answer_as_tensorflow_does(void **state) {
     (void)state;
-    mdist_cluster_t *cluster = reference();
+    mdist_cluster_t *cluster = reference(MDIST_TASK_NONE, 0);
     assert_id(cluster, MDIST_TASK_CHIEF, 0, 0);
     assert_id(cluster, MDIST_TASK_WORKER, 0, 1);
     assert_id(cluster, MDIST_TASK_WORKER, 1, 2);
@@ -116,28 +117,30 @@ static void queries_answer_as_tensorflow_does(void **state) {
 
 static void the_own_task_is_asked_about_by_none(void **state) {
     (void)state;
-    mdist_cluster_t *cluster = reference();
+    mdist_cluster_t *cluster = reference(MDIST_TASK_NONE, 0), *none = NULL;
     mdist_task_info_t info = {.struct_size = sizeof info};
     assert_task(cluster, MDIST_TASK_NONE, 0);
     FAILS(MDIST_ERR_CONFIG, mdist_cluster_describe_task(cluster, MDIST_TASK_NONE, 0, &info, &error));
-    FAILS(MDIST_ERR_CONFIG, mdist_cluster_set_task(cluster, MDIST_TASK_WORKER, 2, &error));
-    assert_task(cluster, MDIST_TASK_NONE, 0);
-    OK(mdist_cluster_set_task(cluster, MDIST_TASK_WORKER, 1, &error));
+    mdist_cluster_destroy(cluster);
+    FAILS(MDIST_ERR_CONFIG, mdist_cluster_create(five, 5, MDIST_TASK_WORKER, 2, &none, &error));
+    assert_null(none);
+    cluster = reference(MDIST_TASK_WORKER, 1);
     assert_task(cluster, MDIST_TASK_WORKER, 1);
     assert_id(cluster, MDIST_TASK_NONE, 0, 2);
     assert_chief(cluster, MDIST_TASK_NONE, 0, 0);
     assert_workers(cluster, MDIST_TASK_NONE, 3);
     assert_leader(cluster, MDIST_TASK_CHIEF);
     assert_address(cluster, MDIST_TASK_NONE, 0, "127.0.0.1:2333");
-    OK(mdist_cluster_set_task(cluster, MDIST_TASK_EVALUATOR, 0, &error));
+    mdist_cluster_destroy(cluster);
+    cluster = reference(MDIST_TASK_EVALUATOR, 0);
     assert_leader(cluster, MDIST_TASK_NONE);
     mdist_cluster_destroy(cluster);
 }
 
 static void without_tasks_a_process_is_on_its_own(void **state) {
     (void)state;
-    mdist_cluster_t *none = from_tf_config("{}"), *created = empty_cluster();
-    const mdist_cluster_t *each[] = {none, created};
+    mdist_cluster_t *none = from_tf_config("{}"), *empty = empty_cluster();
+    const mdist_cluster_t *each[] = {none, empty};
     for (int i = 0; i < 2; ++i) {
         assert_task(each[i], MDIST_TASK_NONE, 0);
         assert_id(each[i], MDIST_TASK_NONE, 0, 0);
@@ -147,7 +150,7 @@ static void without_tasks_a_process_is_on_its_own(void **state) {
         assert_leader(each[i], MDIST_TASK_NONE);
     }
     mdist_cluster_destroy(none);
-    mdist_cluster_destroy(created);
+    mdist_cluster_destroy(empty);
 }
 
 static void tf_config_is_read_by_tensorflows_rules(void **state) {
@@ -276,9 +279,8 @@ static void a_config_takes_a_cluster(void **state) {
 
 static void a_union_puts_lists_one_after_another(void **state) {
     (void)state;
-    mdist_cluster_t *first = from_tf_config(two_workers), *second = empty_cluster(), *all = NULL;
-    add(second, MDIST_TASK_WORKER, 0, "x:1");
-    add(second, MDIST_TASK_PS, 0, "p:1");
+    const mdist_task_t two[] = {{MDIST_TASK_WORKER, 0, "x:1"}, {MDIST_TASK_PS, 0, "p:1"}};
+    mdist_cluster_t *first = from_tf_config(two_workers), *second = created(two, 2, MDIST_TASK_NONE, 0), *all = NULL;
     const mdist_cluster_t *both[] = {first, second};
     OK(mdist_cluster_union(both, 2, &all, &error));
     assert_count(all, MDIST_TASK_WORKER, 3);
@@ -362,15 +364,37 @@ static void a_cluster_that_is_none_is_refused(void **state) {
     mdist_cluster_destroy(gone);
     mdist_cluster_info_t info = {.struct_size = sizeof info};
     FAILS(MDIST_ERR_BAD_HANDLE, mdist_cluster_describe(gone, &info, &error));
-    FAILS(MDIST_ERR_BAD_HANDLE, mdist_cluster_add_task(NULL, MDIST_TASK_WORKER, 0, "a:1", &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_create(NULL, &error));
     assert_int_equal(info.task_counts[0], 0);
-    mdist_cluster_t *cluster = empty_cluster();
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_add_task(cluster, MDIST_TASK_NONE, 0, "a:1", &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_cluster_add_task(cluster, MDIST_TASK_WORKER, 0, NULL, &error));
-    FAILS(MDIST_ERR_CONFIG, mdist_cluster_add_task(cluster, MDIST_TASK_WORKER, 0, "a", &error));
-    mdist_cluster_destroy(cluster);
-    mdist_cluster_destroy(cluster);
+    mdist_cluster_destroy(gone);
+}
+
+/// Checks that a cluster of one worker and this task is refused.
+static void expect_refused(mdist_task_t task, mdist_task_type_t own_type, uint32_t own_index, mdist_status_t status,
+                           const char *words) {
+    const mdist_task_t tasks[] = {{MDIST_TASK_WORKER, 0, "a:1"}, task};
+    mdist_cluster_t *cluster = NULL;
+    mdist_error_t *why = NULL;
+    assert_int_equal(mdist_cluster_create(tasks, 2, own_type, own_index, &cluster, &why), status);
+    WORDS(why, words);
+    mdist_error_free(why);
+    assert_null(cluster);
+}
+
+static void tasks_that_cannot_be_are_refused(void **state) {
+    (void)state;
+    const mdist_status_t bad = MDIST_ERR_INVALID_ARGUMENT;
+    const mdist_task_t good = {MDIST_TASK_WORKER, 1, ""};
+    expect_refused((mdist_task_t){MDIST_TASK_NONE, 0, "b:1"}, MDIST_TASK_NONE, 0, bad, "tasks[1].task_type is 0");
+    expect_refused((mdist_task_t){9, 0, "b:1"}, MDIST_TASK_NONE, 0, bad, "tasks[1].task_type is 9");
+    expect_refused((mdist_task_t){MDIST_TASK_PS, 0, NULL}, MDIST_TASK_NONE, 0, bad, "tasks[1].address is NULL");
+    expect_refused((mdist_task_t){MDIST_TASK_PS, 0, "b"}, MDIST_TASK_NONE, 0, MDIST_ERR_CONFIG, "\"b\"");
+    expect_refused((mdist_task_t){MDIST_TASK_WORKER, 0, "b:1"}, MDIST_TASK_NONE, 0, MDIST_ERR_CONFIG, "worker 0");
+    expect_refused(good, MDIST_TASK_NONE, 3, bad, "own_index is 3 and own_type is MDIST_TASK_NONE");
+    expect_refused(good, (mdist_task_type_t)9, 0, bad, "own_type is 9");
+    expect_refused(good, MDIST_TASK_PS, 0, MDIST_ERR_CONFIG, "ps 0");
+    mdist_cluster_t *cluster = NULL;
+    FAILS(bad, mdist_cluster_create(NULL, 1, MDIST_TASK_NONE, 0, &cluster, &error));
+    FAILS(bad, mdist_cluster_create(&good, 1, MDIST_TASK_NONE, 0, NULL, &error));
 }
 
 int main(void) {
@@ -387,6 +411,7 @@ int main(void) {
         cmocka_unit_test(a_slurm_step_is_dealt_out_in_order_of_names),
         cmocka_unit_test(heterogeneous_components_follow_each_other),
         cmocka_unit_test(a_cluster_that_is_none_is_refused),
+        cmocka_unit_test(tasks_that_cannot_be_are_refused),
     };
     return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
 }

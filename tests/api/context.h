@@ -21,7 +21,6 @@ typedef struct World {
     mdist_loop_t *loop;                           // has ended
     mdist_work_t *work;                           // is done
     mdist_store_t *store;
-    mdist_preemption_t *preemption;
     mdist_checkpoint_t *checkpoint; // with the variable
     mdist_gradients_t *gradients;   // of one tensor
     mdist_gradients_t *lent;        // the same, with no memory yet

@@ -37,7 +37,7 @@ static mdist_status_t drop_cluster(mdist_status_t status, mdist_cluster_t *clust
 CALL(cluster_create) {
     (void)w;
     mdist_cluster_t *out = NULL;
-    const mdist_status_t status = mdist_cluster_create(&out, error);
+    const mdist_status_t status = mdist_cluster_create(NULL, 0, MDIST_TASK_NONE, 0, &out, error);
     return drop_cluster(status, out);
 }
 CALL(cluster_from_config) {
@@ -57,13 +57,6 @@ CALL(cluster_union) {
     const mdist_status_t status = mdist_cluster_union(one, 1, &out, error);
     return drop_cluster(status, out);
 }
-CALL(cluster_add_task) {
-    static uint32_t index = 0;
-    return mdist_cluster_add_task(w->cluster, MDIST_TASK_PS, index++, "h:1", error);
-}
-CALL(cluster_set_task) {
-    return mdist_cluster_set_task(w->cluster, MDIST_TASK_WORKER, 0, error);
-}
 CALL(cluster_describe) {
     mdist_cluster_info_t info = {.struct_size = sizeof info};
     return mdist_cluster_describe(w->cluster, &info, error);
@@ -80,13 +73,16 @@ CALL(cluster_explain) {
 CALL(store_create) {
     (void)w;
     mdist_store_t *out = NULL;
-    const mdist_status_t status = mdist_store_create("127.0.0.1:0", 2, NULL, 0, NULL, &out, error);
+    const mdist_store_options_t options = {.struct_size = sizeof options, .worker_count = 2};
+    const mdist_status_t status = mdist_store_create("127.0.0.1:0", &out, &options, error);
     mdist_store_destroy(out);
     return status;
 }
-CALL(store_address) {
-    char text[64];
-    return mdist_store_address(w->store, text, sizeof text, NULL, error);
+CALL(store_describe) {
+    mdist_store_info_t info = {.struct_size = sizeof info};
+    const mdist_status_t status = mdist_store_describe(w->store, &info, error);
+    const int as_made = info.joined == 0 && info.first_gone == MDIST_NONE && info.ended == 0;
+    return status == MDIST_OK && !as_made ? MDIST_ERR_INTERNAL : status;
 }
 CALL(store_restart) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // both replicas call this, and `restart` must increase
@@ -96,29 +92,13 @@ CALL(store_restart) {
     pthread_mutex_unlock(&lock);
     return status;
 }
-CALL(store_progress) {
-    uint32_t joined = 7;
-    const mdist_status_t status = mdist_store_progress(w->store, &joined, NULL, 0, NULL, error);
-    return status == MDIST_OK && joined != 0 ? MDIST_ERR_INTERNAL : status;
-}
-CALL(store_first_gone) {
-    uint32_t worker = 7;
-    const mdist_status_t status = mdist_store_first_gone(w->store, &worker, error);
-    return status == MDIST_OK && worker != MDIST_NONE ? MDIST_ERR_INTERNAL : status;
-}
 static mdist_status_t create_elastic(mdist_store_t **out, mdist_error_t **error) {
     mdist_config_t *config = NULL;
     mdist_status_t status = mdist_config_create(&config, error);
     if (status == MDIST_OK) status = mdist_config_set(config, "elastic.replicas", "2", error);
-    if (status == MDIST_OK) status = mdist_store_create_elastic("127.0.0.1:0", config, NULL, NULL, out, error);
+    const mdist_store_options_t options = {.struct_size = sizeof options, .config = config};
+    if (status == MDIST_OK) status = mdist_store_create("127.0.0.1:0", out, &options, error);
     mdist_config_destroy(config);
-    return status;
-}
-CALL(store_create_elastic) {
-    (void)w;
-    mdist_store_t *out = NULL;
-    const mdist_status_t status = create_elastic(&out, error);
-    mdist_store_destroy(out);
     return status;
 }
 CALL(store_worker_ended) {
@@ -130,25 +110,14 @@ CALL(store_worker_ended) {
     return status;
 }
 
-CALL(store_ended) {
-    (void)w;
-    mdist_store_t *store = NULL;
-    int32_t ended = 7;
-    mdist_status_t status = create_elastic(&store, error);
-    if (status == MDIST_OK) status = mdist_store_ended(store, &ended, NULL, error);
-    if (status == MDIST_OK && ended != 0) status = MDIST_ERR_INTERNAL;
-    mdist_store_destroy(store);
-    return status;
-}
-
 CALL(store_left_behind) {
     (void)w;
     mdist_store_t *store = NULL;
     uint64_t id = 7;
-    int32_t goes_on = 7;
+    int32_t departure = 7;
     mdist_status_t status = create_elastic(&store, error);
-    if (status == MDIST_OK) status = mdist_store_left_behind(store, &id, &goes_on, error);
-    if (status == MDIST_OK && (id != 0 || goes_on != 0)) status = MDIST_ERR_INTERNAL;
+    if (status == MDIST_OK) status = mdist_store_left_behind(store, &id, &departure, error);
+    if (status == MDIST_OK && (id != 0 || departure != MDIST_DEPARTURE_JOB_FAILED)) status = MDIST_ERR_INTERNAL;
     mdist_store_destroy(store);
     return status;
 }
@@ -180,21 +149,15 @@ static const Entry entries[] = {
     ENTRY(cluster_from_config, ANYWHERE),
     ENTRY(cluster_from_tf_config, ANYWHERE),
     ENTRY(cluster_union, ANYWHERE),
-    ENTRY(cluster_add_task, ANYWHERE),
-    ENTRY(cluster_set_task, ANYWHERE),
     ENTRY(cluster_describe, ANYWHERE),
     ENTRY(cluster_describe_task, ANYWHERE),
     ENTRY(cluster_explain, ANYWHERE),
     ENTRY(store_create, ANYWHERE),
-    ENTRY(store_address, ANYWHERE),
+    ENTRY(store_describe, ANYWHERE),
     ENTRY(store_restart, ANYWHERE),
-    ENTRY(store_progress, ANYWHERE),
-    ENTRY(store_first_gone, ANYWHERE),
     ENTRY(gpu_count, ANYWHERE),
-    ENTRY(store_create_elastic, ANYWHERE),
     ENTRY(store_worker_ended, ANYWHERE),
     ENTRY(store_dismiss, ANYWHERE),
     ENTRY(store_left_behind, ANYWHERE),
-    ENTRY(store_ended, ANYWHERE),
 };
 const Table cluster_table = {entries, sizeof entries / sizeof *entries};

@@ -23,14 +23,12 @@ CALL(queries) {
     mdist_prepared_destroy(NULL);
     mdist_store_destroy(NULL);
     mdist_blob_destroy(NULL);
-    mdist_preemption_announce(NULL);
-    mdist_preemption_destroy(NULL);
+    mdist_membership_leave(NULL, 0);
     mdist_checkpoint_destroy(NULL);
     mdist_free(NULL);
     mdist_error_free(NULL);
     if (mdist_config_key_count() == 0) return MDIST_ERR_INTERNAL;
-    mdist_fail_because(NULL);
-    mdist_fail_with(0);
+    mdist_fail(0, "");
     if (mdist_group_size(NULL) != 0 || mdist_group_position(NULL, 0) != MDIST_NONE) return MDIST_ERR_INTERNAL;
     const int good =
         mdist_version() == MDIST_VERSION && mdist_has("no such thing") == 0 && mdist_dtype_size(MDIST_FLOAT64) == 8 &&
@@ -90,8 +88,7 @@ static const Entry entries[] = {
     QUERY(error_native),
     QUERY(error_free),
     QUERY(config_key_count),
-    QUERY(fail_because),
-    QUERY(fail_with),
+    QUERY(fail),
     QUERY(config_destroy),
     QUERY(cluster_destroy),
     QUERY(strategy_destroy),
@@ -100,8 +97,7 @@ static const Entry entries[] = {
     QUERY(variable_destroy),
     QUERY(dataset_destroy),
     QUERY(store_destroy),
-    QUERY(preemption_announce),
-    QUERY(preemption_destroy),
+    QUERY(membership_leave),
     QUERY(checkpoint_destroy),
     QUERY(iterator_destroy),
     QUERY(work_destroy),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the functions of strategy.h, step.h, context.h and preemption.h. context.h explains the table.
+// Calls of the functions of strategy.h, step.h, context.h and membership.h. context.h explains the table.
 #include "context.h"
 
 static int32_t idle_merge(mdist_strategy_t *strategy, mdist_value_t *const *arguments, size_t argument_count,
@@ -91,15 +91,9 @@ CALL(current_replica) {
 CALL(strategy_check_health) {
     return mdist_strategy_check_health(w->strategy, error);
 }
-CALL(preemption_create) {
-    mdist_preemption_t *out = NULL;
-    const mdist_status_t status = mdist_preemption_create(w->strategy, &out, NULL, error);
-    mdist_preemption_destroy(out);
-    return status;
-}
-CALL(preemption_check) {
+CALL(membership_check) {
     int32_t verdict = -1;
-    return mdist_preemption_check(w->preemption, &verdict, NULL, NULL, error);
+    return mdist_membership_check(w->strategy, &verdict, NULL, NULL, error);
 }
 
 CALL(step_register) {
@@ -139,8 +133,7 @@ static const Entry entries[] = {
     ENTRY(replica_enter, BRACKET),
     ENTRY(strategy_create, ANYWHERE),
     ENTRY(strategy_check_health, ANYWHERE),
-    ENTRY(preemption_create, ANYWHERE),
-    ENTRY(preemption_check, OUTSIDE),
+    ENTRY(membership_check, OUTSIDE),
     ENTRY(current_strategy, ANYWHERE),
     ENTRY(current_replica, ANYWHERE),
     ENTRY(strategy_device, ANYWHERE),

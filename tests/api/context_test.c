@@ -320,7 +320,6 @@ static int takes_no_handle(const char *name) {
         "mdist_config_key_describe",
         "mdist_alloc_pinned",
         "mdist_buffer_from_dlpack",
-        "mdist_buffer_from_dlpack_versioned",
         "mdist_gpu_count",
         "mdist_tensor_copy",
         "mdist_tensor_describe",
@@ -333,9 +332,7 @@ static int takes_no_handle(const char *name) {
         "mdist_dataset_match_files",
         "mdist_iterators_wait",
         "mdist_store_create",
-        "mdist_store_create_elastic",
         "mdist_store_dismiss",
-        "mdist_store_ended",
         "mdist_store_left_behind",
         "mdist_store_worker_ended", // with a store of its own, since that of the table is of a fixed size
         "mdist_checkpoint_latest",
@@ -344,7 +341,6 @@ static int takes_no_handle(const char *name) {
         "mdist_current_strategy",
         "mdist_current_replica",
         "mdist_value_from_dlpack",
-        "mdist_value_from_dlpack_versioned",
         "mdist_input_context_batch_size",
         "mdist_record_writer_create",
     };

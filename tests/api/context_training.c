@@ -98,10 +98,6 @@ CALL(commit) {
 CALL(regroup) {
     return not_elastic(mdist_regroup(w->strategy, NULL, NULL, error), error);
 }
-CALL(membership_changed) {
-    int32_t changed = 7;
-    return not_elastic(mdist_membership_changed(w->strategy, &changed, NULL, error), error);
-}
 static int32_t save_nothing(uint32_t replica, void *to, size_t bytes, void *user_data) {
     (void)replica, (void)to, (void)bytes, (void)user_data;
     return 0;
@@ -136,7 +132,6 @@ static const Entry entries[] = {
     ENTRY(gradients_create_lent, ANYWHERE),
     ENTRY(commit, OUTSIDE),
     ENTRY(regroup, OUTSIDE),
-    ENTRY(membership_changed, OUTSIDE),
     ENTRY(blob_create, ANYWHERE),
 };
 const Table training_table = {entries, sizeof entries / sizeof *entries};

@@ -99,15 +99,9 @@ static mdist_status_t give_ours(DlLayout layout, World *w, mdist_error_t **error
     return status;
 }
 CALL(value_from_dlpack) {
-    return take_theirs(LEGACY, w, error);
-}
-CALL(value_from_dlpack_versioned) {
     return take_theirs(VERSIONED, w, error);
 }
 CALL(value_to_dlpack) {
-    return give_ours(LEGACY, w, error);
-}
-CALL(value_to_dlpack_versioned) {
     return give_ours(VERSIONED, w, error);
 }
 
@@ -116,14 +110,8 @@ CALL(buffer_from_dlpack) {
     const int64_t shape = 2;
     mdist_buffer_t out;
     describe(&theirs, LEGACY, w->room[0], MDIST_FLOAT32, 1, &shape);
-    return mdist_buffer_from_dlpack((struct DLManagedTensor *)&theirs.legacy, &out, error);
-}
-CALL(buffer_from_dlpack_versioned) {
-    Theirs theirs;
-    const int64_t shape = 2;
-    mdist_buffer_t out;
-    describe(&theirs, VERSIONED, w->room[0], MDIST_FLOAT32, 1, &shape);
-    return mdist_buffer_from_dlpack_versioned((struct DLManagedTensorVersioned *)&theirs.versioned, &out, error);
+    const mdist_dlpack_t managed = in_layout(LEGACY, &theirs.legacy, NULL);
+    return mdist_buffer_from_dlpack(&managed, &out, error);
 }
 
 CALL(value_mirrored) {
@@ -133,25 +121,14 @@ CALL(value_mirrored) {
 }
 
 static const Entry entries[] = {
-    ENTRY(alloc, ANYWHERE),
-    ENTRY(alloc_pinned, ANYWHERE),
-    ENTRY(tensor_copy, ANYWHERE),
-    ENTRY(value_from_dlpack, ANYWHERE),
-    ENTRY(value_from_dlpack_versioned, ANYWHERE),
-    ENTRY(value_to_dlpack, ANYWHERE),
-    ENTRY(buffer_from_dlpack, ANYWHERE),
-    ENTRY(buffer_from_dlpack_versioned, ANYWHERE),
-    ENTRY(value_to_dlpack_versioned, ANYWHERE),
-    ENTRY(tensor_describe, ANYWHERE),
-    ENTRY(value_create, ANYWHERE),
-    ENTRY(value_wrap, ANYWHERE),
-    ENTRY(value_per_replica, ANYWHERE),
-    ENTRY(value_tensor, ANYWHERE),
-    ENTRY(value_structure, ANYWHERE),
-    ENTRY(value_at, ANYWHERE),
-    ENTRY(values_from_function, OUTSIDE),
-    ENTRY(value_sparse, ANYWHERE),
-    ENTRY(value_indices, ANYWHERE),
+    ENTRY(alloc, ANYWHERE),           ENTRY(alloc_pinned, ANYWHERE),
+    ENTRY(tensor_copy, ANYWHERE),     ENTRY(value_from_dlpack, ANYWHERE),
+    ENTRY(value_to_dlpack, ANYWHERE), ENTRY(buffer_from_dlpack, ANYWHERE),
+    ENTRY(tensor_describe, ANYWHERE), ENTRY(value_create, ANYWHERE),
+    ENTRY(value_wrap, ANYWHERE),      ENTRY(value_per_replica, ANYWHERE),
+    ENTRY(value_tensor, ANYWHERE),    ENTRY(value_structure, ANYWHERE),
+    ENTRY(value_at, ANYWHERE),        ENTRY(values_from_function, OUTSIDE),
+    ENTRY(value_sparse, ANYWHERE),    ENTRY(value_indices, ANYWHERE),
     ENTRY(value_mirrored, ANYWHERE),
 };
 const Table values_table = {entries, sizeof entries / sizeof *entries};

@@ -52,9 +52,8 @@ World make_world(void) {
     mdist_error_t *error = NULL;
     const mdist_tensor_t two = tensor_in(&world), twice[2] = {two, two};
     OK(mdist_config_create(&world.config, &error));
-    OK(mdist_cluster_create(&world.cluster, &error));
-    OK(mdist_cluster_add_task(world.cluster, MDIST_TASK_WORKER, 0, "a:1", &error));
-    OK(mdist_cluster_set_task(world.cluster, MDIST_TASK_WORKER, 0, &error));
+    const mdist_task_t worker = {MDIST_TASK_WORKER, 0, "a:1"};
+    OK(mdist_cluster_create(&worker, 1, MDIST_TASK_WORKER, 0, &world.cluster, &error));
     OK(mdist_value_create(&two, &world.value, &error));
     OK(mdist_value_per_replica(world.strategy, twice, 2, &world.zero, &error));
     OK(mdist_variable_create(world.strategy, "v", &two, &world.variable, NULL, &error));
@@ -78,8 +77,8 @@ World make_world(void) {
     OK(mdist_run_steps(world.strategy, world.batches, 0, idle_loop, NULL, NULL, &world.loop, NULL, &error));
     OK(mdist_loop_set_object(world.loop, "object", 1, &error, &error));
     world.work = done_work(world.strategy);
-    OK(mdist_store_create("127.0.0.1:0", 2, "job", 0, NULL, &world.store, &error));
-    OK(mdist_preemption_create(world.strategy, &world.preemption, NULL, &error));
+    const mdist_store_options_t of_two = {.struct_size = sizeof of_two, .worker_count = 2};
+    OK(mdist_store_create("127.0.0.1:0", &world.store, &of_two, &error));
     OK(mdist_checkpoint_create(world.strategy, checkpoint_folder, 0, &world.checkpoint, &error));
     OK(mdist_checkpoint_add(world.checkpoint, NULL, world.variable, &error));
     OK(mdist_checkpoint_set_text(world.checkpoint, "kept", "1", &error));
@@ -110,7 +109,6 @@ void end_world(World *world) {
     mdist_loop_destroy(world->loop);
     mdist_work_destroy(world->work);
     mdist_store_destroy(world->store);
-    mdist_preemption_destroy(world->preemption);
     mdist_checkpoint_destroy(world->checkpoint);
     mdist_gradients_destroy(world->gradients);
     mdist_gradients_destroy(world->lent);

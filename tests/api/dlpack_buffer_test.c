@@ -39,9 +39,8 @@ static void make(Strided *self, void *data, int32_t rank, const int64_t *shape, 
 }
 
 static mdist_status_t as_buffer(Strided *self, int versioned, mdist_buffer_t *out, mdist_error_t **error) {
-    return versioned
-               ? mdist_buffer_from_dlpack_versioned((struct DLManagedTensorVersioned *)&self->versioned, out, error)
-               : mdist_buffer_from_dlpack((struct DLManagedTensor *)&self->legacy, out, error);
+    const mdist_dlpack_t managed = in_layout(versioned ? VERSIONED : LEGACY, &self->legacy, &self->versioned);
+    return mdist_buffer_from_dlpack(&managed, out, error);
 }
 
 static void what_is_dense_is_a_buffer_and_nothing_else(void **unused) {

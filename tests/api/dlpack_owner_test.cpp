@@ -113,7 +113,7 @@ void nothing_is_lost_where_nothing_can_be_given_out(void **) {
         const int64_t before = alive;
         const int64_t requests = refuse_each([&](mdist_error_t **story) {
             const mdist_status_t status = give_out(value, 0, layout, &ours, story);
-            const bool nothing = ours.legacy == nullptr && ours.versioned == nullptr;
+            const bool nothing = ours.managed.plain == nullptr && ours.managed.versioned == nullptr;
             return nothing == (status < 0) ? status : MDIST_ERR_INTERNAL;
         });
         assert_true(requests > 0);

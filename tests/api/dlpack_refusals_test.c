@@ -156,8 +156,7 @@ static void what_does_not_fit_is_refused_and_stays_with_its_owner(void **state) 
             assert_int_equal(mdist_error_status(error), cases[i].status);
             assert_string_equal(mdist_error_reason(error), cases[i].reason);
             WORDS(error, cases[i].words);
-            assert_string_equal(mdist_error_operation(error),
-                                layout == LEGACY ? "mdist_value_from_dlpack" : "mdist_value_from_dlpack_versioned");
+            assert_string_equal(mdist_error_operation(error), "mdist_value_from_dlpack");
             mdist_error_free(error);
             assert_ptr_equal(value, untouched);
             assert_memory_equal(&theirs, &before, sizeof theirs); // also: not deleted
@@ -199,12 +198,37 @@ static void null_is_refused(void **state) {
     mdist_value_t *value = NULL;
     Theirs theirs;
     FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_from_dlpack(NULL, &value, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_from_dlpack_versioned(NULL, &value, &error));
+    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_buffer_from_dlpack(NULL, &(mdist_buffer_t){0}, &error));
     assert_null(value);
     for (int layout = 0; layout < LAYOUTS; ++layout) {
         describe(&theirs, (DlLayout)layout, data, MDIST_FLOAT32, 2, shape);
         FAILS(MDIST_ERR_INVALID_ARGUMENT, take_in(&theirs, NULL, &error));
         assert_int_equal(theirs.deleted, 0);
+    }
+}
+
+static void a_tensor_has_one_layout(void **state) {
+    (void)state;
+    Theirs theirs;
+    describe(&theirs, LEGACY, data, MDIST_FLOAT32, 2, shape);
+    const mdist_dlpack_t none = {NULL, NULL}, both = {in_layout(LEGACY, &theirs.legacy, NULL).plain,
+                                                      in_layout(VERSIONED, NULL, &theirs.versioned).versioned};
+    const struct {
+        const mdist_dlpack_t *managed;
+        const char *words;
+    } wrong[] = {{&none, "plain and versioned of managed are both NULL"},
+                 {&both, "plain and versioned of managed are both set"}};
+    for (int i = 0; i < 2; ++i) {
+        mdist_error_t *error = NULL;
+        mdist_value_t *value = NULL;
+        mdist_buffer_t buffer;
+        assert_int_equal(mdist_value_from_dlpack(wrong[i].managed, &value, &error), MDIST_ERR_INVALID_ARGUMENT);
+        WORDS(error, wrong[i].words);
+        mdist_error_free(error);
+        assert_int_equal(mdist_buffer_from_dlpack(wrong[i].managed, &buffer, &error), MDIST_ERR_INVALID_ARGUMENT);
+        WORDS(error, wrong[i].words);
+        mdist_error_free(error);
+        assert_true(value == NULL && theirs.deleted == 0);
     }
 }
 
@@ -220,16 +244,16 @@ static void bad_handles_and_indices_give_nothing_out(void **state) {
     for (int layout = 0; layout < LAYOUTS; ++layout) {
         for (int i = 0; i < 4; ++i) {
             FAILS(MDIST_ERR_BAD_HANDLE, give_out(bad[i], 0, (DlLayout)layout, &ours, &error));
-            assert_true(ours.legacy == NULL && ours.versioned == NULL);
+            assert_true(ours.managed.plain == NULL && ours.managed.versioned == NULL);
         }
         assert_int_equal(give_out(value, 1, (DlLayout)layout, &ours, &error), MDIST_ERR_INVALID_ARGUMENT);
         WORDS(error, "index is 1; this value has 1 tensors");
         mdist_error_free(error);
         FAILS(MDIST_ERR_INVALID_ARGUMENT, give_out(value, SIZE_MAX, (DlLayout)layout, &ours, &error));
-        assert_true(ours.legacy == NULL && ours.versioned == NULL);
+        assert_true(ours.managed.plain == NULL && ours.managed.versioned == NULL);
     }
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_to_dlpack(value, 0, NULL, &error));
-    FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_to_dlpack_versioned(value, 0, NULL, &error));
+    for (uint32_t major = 0; major < 2; ++major)
+        FAILS(MDIST_ERR_INVALID_ARGUMENT, mdist_value_to_dlpack(value, 0, major, NULL, &error));
     mdist_value_destroy(value);
     mdist_strategy_destroy(strategy);
 }
@@ -240,6 +264,7 @@ int main(void) {
         cmocka_unit_test(one_of_the_largest_fits),
         cmocka_unit_test(a_refused_tensor_can_be_mended_and_taken),
         cmocka_unit_test(null_is_refused),
+        cmocka_unit_test(a_tensor_has_one_layout),
         cmocka_unit_test(bad_handles_and_indices_give_nothing_out),
     };
     setenv("MDIST_CUDA_MODULE", "/nonexistent/no-module.so", 0); // as on a host without GPUs

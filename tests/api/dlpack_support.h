@@ -35,8 +35,8 @@ enum { LAYOUTS = 2, DL_DTYPES = 13 };
 /// DLPack's code and bits of each element type, by mdist_dtype_t.
 static const struct {
     uint8_t code, bits;
-} dl_types[DL_DTYPES + 1] = {{0, 0}, {2, 32}, {2, 64}, {2, 16}, {4, 16}, {0, 8},
-                             {1, 8}, {0, 32}, {1, 32}, {0, 64}, {1, 64}, {0, 16}, {1, 16}, {6, 8}};
+} dl_types[DL_DTYPES + 1] = {{0, 0},  {2, 32}, {2, 64}, {2, 16}, {4, 16}, {0, 8},  {1, 8},
+                             {0, 32}, {1, 32}, {0, 64}, {1, 64}, {0, 16}, {1, 16}, {6, 8}};
 
 /// A tensor of another library, in one of the layouts.
 typedef struct Theirs {
@@ -84,17 +84,22 @@ MDIST_TEST_HELPER void set_strides(Theirs *theirs, const int64_t *strides) {
     inside(theirs)->strides = theirs->strides;
 }
 
+MDIST_TEST_HELPER mdist_dlpack_t in_layout(DlLayout layout, DlLegacy *legacy, DlVersioned *versioned) {
+    mdist_dlpack_t managed = {NULL, NULL};
+    if (layout == LEGACY) managed.plain = (struct DLManagedTensor *)legacy;
+    if (layout == VERSIONED) managed.versioned = (struct DLManagedTensorVersioned *)versioned;
+    return managed;
+}
+
 MDIST_TEST_HELPER mdist_status_t take_in(Theirs *theirs, mdist_value_t **out, mdist_error_t **error) {
-    return theirs->layout == LEGACY
-               ? mdist_value_from_dlpack((struct DLManagedTensor *)&theirs->legacy, out, error)
-               : mdist_value_from_dlpack_versioned((struct DLManagedTensorVersioned *)&theirs->versioned, out, error);
+    const mdist_dlpack_t managed = in_layout(theirs->layout, &theirs->legacy, &theirs->versioned);
+    return mdist_value_from_dlpack(&managed, out, error);
 }
 
 /// A tensor that the library gave out.
 typedef struct Ours {
     DlLayout layout;
-    struct DLManagedTensor *legacy;
-    struct DLManagedTensorVersioned *versioned;
+    mdist_dlpack_t managed;
     const DlTensor *tensor;
 } Ours;
 
@@ -102,17 +107,17 @@ MDIST_TEST_HELPER mdist_status_t give_out(const mdist_value_t *value, size_t ind
                                           mdist_error_t **error) {
     memset(out, 0, sizeof *out);
     out->layout = layout;
-    const mdist_status_t status = layout == LEGACY
-                                      ? mdist_value_to_dlpack(value, index, &out->legacy, error)
-                                      : mdist_value_to_dlpack_versioned(value, index, &out->versioned, error);
+    const mdist_status_t status = mdist_value_to_dlpack(value, index, layout == LEGACY ? 0 : 1, &out->managed, error);
     if (status == MDIST_OK)
-        out->tensor = layout == LEGACY ? &((DlLegacy *)out->legacy)->tensor : &((DlVersioned *)out->versioned)->tensor;
+        out->tensor = layout == LEGACY ? &((DlLegacy *)out->managed.plain)->tensor
+                                       : &((DlVersioned *)out->managed.versioned)->tensor;
     return status;
 }
 
 MDIST_TEST_HELPER void delete_ours(const Ours *ours) {
-    if (ours->legacy != NULL) ((DlLegacy *)ours->legacy)->deleter((DlLegacy *)ours->legacy);
-    if (ours->versioned != NULL) ((DlVersioned *)ours->versioned)->deleter((DlVersioned *)ours->versioned);
+    if (ours->managed.plain != NULL) ((DlLegacy *)ours->managed.plain)->deleter((DlLegacy *)ours->managed.plain);
+    if (ours->managed.versioned != NULL)
+        ((DlVersioned *)ours->managed.versioned)->deleter((DlVersioned *)ours->managed.versioned);
 }
 
 /// Computes the strides of a dense, row-major tensor. A dimension of 0 counts as 1.

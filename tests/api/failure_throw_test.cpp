@@ -112,7 +112,7 @@ void an_exception_at_any_place_and_replica_is_told(void **) {
 }
 
 int32_t say_and_throw(mdist_replica_t *, void *user_data) {
-    mdist_fail_because("batch 41");
+    mdist_fail(0, "batch 41");
     if (user_data != nullptr) throw std::runtime_error("no \xff luck");
     throw 42;
 }

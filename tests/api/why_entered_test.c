@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causes that a thread of the program gives (mdist_fail_because) before mdist_replica_exit or mdist_merge_end.
+// Causes that a thread of the program gives (mdist_fail) before mdist_replica_exit or mdist_merge_end.
 #include "step_support.h"
 
 enum { CODE = 7 };
@@ -20,18 +20,18 @@ static void what_is_said_before_the_exit_comes_back_from_the_run(void **state) {
     mdist_strategy_t *strategy = make_strategy(1, NULL);
     Entered entered;
     begin_and_enter(&entered, strategy);
-    mdist_fail_because("the loss is NaN at batch 41");
+    mdist_fail(0, "the loss is NaN at batch 41");
     leave(strategy, entered.replicas[0], CODE, "the step of replica 0 returned 7: the loss is NaN at batch 41");
 
     begin_and_enter(&entered, strategy); // the cause was used up by the first run
     leave(strategy, entered.replicas[0], CODE, "the step of replica 0 returned 7");
 
-    mdist_fail_because("before the replica was entered");
+    mdist_fail(0, "before the replica was entered");
     begin_and_enter(&entered, strategy);
     leave(strategy, entered.replicas[0], CODE, "the step of replica 0 returned 7");
 
     begin_and_enter(&entered, strategy);
-    mdist_fail_because("it went well after all");
+    mdist_fail(0, "it went well after all");
     leave(strategy, entered.replicas[0], 0, "");
     mdist_strategy_destroy(strategy);
 }
@@ -43,7 +43,7 @@ static void a_sentence_is_for_the_exit_that_comes_next(void **state) {
     for (int first_fails = 0; first_fails < 2; ++first_fails) {
         Entered entered;
         begin_and_enter(&entered, strategy);
-        mdist_fail_because("the first of two");
+        mdist_fail(0, "the first of two");
         OK(mdist_replica_exit(entered.replicas[0], first_fails ? CODE : 0, &error));
         OK(mdist_replica_exit(entered.replicas[1], CODE, &error));
         mdist_run_end(strategy, NULL, 0, &error);
@@ -59,7 +59,7 @@ static int32_t say_own_id(mdist_replica_t *replica, void *user_data) {
     char why[32];
     (void)user_data;
     snprintf(why, sizeof why, "I am %d", (int)mdist_replica_id(replica));
-    mdist_fail_because(why);
+    mdist_fail(0, why);
     return CODE;
 }
 
@@ -86,7 +86,7 @@ static void what_is_said_in_a_merge_comes_back_from_the_run(void **state) {
         Entered entered;
         begin_and_enter(&entered, strategy);
         OK(mdist_merge_begin(entered.replicas[0], NULL, 0, NULL, NULL, &error));
-        if (says) mdist_fail_because("the norm is too large");
+        if (says) mdist_fail(0, "the norm is too large");
         FAILS(MDIST_ERR_CALLBACK, mdist_merge_end(entered.replicas[0], CODE, NULL, NULL, 0, &error));
         OK(mdist_replica_exit(entered.replicas[0], 9, &error));
         mdist_run_end(strategy, NULL, 0, &error);
@@ -105,7 +105,7 @@ static int32_t run_another(mdist_replica_t *replica, void *user_data) {
     (void)replica;
     mdist_run_begin(other, NULL, NULL);
     mdist_replica_enter(other, 0, &inner, NULL);
-    mdist_fail_because("of the inner one");
+    mdist_fail(0, "of the inner one");
     mdist_replica_exit(inner, CODE, NULL);
     mdist_run_end(other, NULL, 0, &error);
     const int right =

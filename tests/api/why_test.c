@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causes that a function gives before it fails (mdist_fail_because), and functions that fail whatever they return
-// (mdist_fail_with). The failed call's message contains the causes, for every kind of function. In nested functions,
-// each call gets only the cause of its own function.
+// Causes that a function gives before it fails, and functions that fail whatever they return (mdist_fail). The failed
+// call's message contains the causes, for every kind of function. In nested functions, each call gets only the cause of
+// its own function.
 #include "dataset_options.h"
 #include "variable_support.h"
 
@@ -11,11 +11,11 @@ static char unsaid[] = ""; // the function returns 0 and fails nevertheless
 
 static int32_t fail_because(void *why) {
     if (why == unsaid) {
-        mdist_fail_with(CODE + 1);
-        mdist_fail_with(CODE);
+        mdist_fail(CODE + 1, NULL);
+        mdist_fail(CODE, NULL);
         return 0;
     }
-    if (why != NULL) mdist_fail_because(why);
+    if (why != NULL) mdist_fail(0, why);
     return CODE;
 }
 
@@ -275,7 +275,7 @@ static int32_t nested_update(uint32_t local_replica, const mdist_tensor_t *copy,
                              size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
     const Nest *nest = user_data;
     (void)local_replica, (void)copy, (void)arguments, (void)argument_count, (void)results, (void)result_count;
-    mdist_fail_because(nest->update_why);
+    mdist_fail(0, nest->update_why);
     return nest->update_code;
 }
 
@@ -284,16 +284,16 @@ static int32_t nested_merge(mdist_strategy_t *strategy, mdist_value_t *const *ar
     const Nest *nest = user_data;
     mdist_error_t *error = NULL;
     (void)strategy, (void)arguments, (void)argument_count, (void)results, (void)result_count;
-    mdist_fail_because(nest->merge_why);
+    mdist_fail(0, nest->merge_why);
     mdist_update(nest->world->variable, nested_update, user_data, NULL, &error);
-    if (nest->repeats) mdist_fail_because(mdist_error_message(error));
+    if (nest->repeats) mdist_fail(0, mdist_error_message(error));
     mdist_error_free(error);
     return nest->merge_code;
 }
 
 static int32_t nested_step(mdist_replica_t *replica, void *user_data) {
     const Nest *nest = user_data;
-    mdist_fail_because(nest->step_why);
+    mdist_fail(0, nest->step_why);
     if (mdist_merge_call(replica, nested_merge, user_data, NULL, 0, NULL, 0, NULL, NULL) != MDIST_OK) return 9;
     return mdist_replica_id(replica) == 1 ? CODE : 0;
 }
@@ -325,8 +325,8 @@ static void each_function_speaks_for_itself(void **state) {
 
 static int32_t say_and_take_back(mdist_replica_t *replica, void *user_data) {
     (void)replica;
-    mdist_fail_because("forget this");
-    mdist_fail_because(user_data);
+    mdist_fail(0, "forget this");
+    mdist_fail(0, user_data);
     return CODE;
 }
 
@@ -339,7 +339,7 @@ static void the_last_sentence_counts(void **state) {
     const World world = make_world(1);
     char why[] = "this is it", nothing[] = "";
     expect_message(&world, fail_after_second_thoughts, why, "the step of replica 0 returned 7", ": this is it");
-    expect_message(&world, fail_after_second_thoughts, NULL, "the step of replica 0 returned 7", "");
+    expect_message(&world, fail_after_second_thoughts, NULL, "the step of replica 0 returned 7", ": forget this");
     expect_message(&world, fail_after_second_thoughts, nothing, "the step of replica 0 returned 7", "");
     end_world(&world);
 }
@@ -348,7 +348,7 @@ static int32_t say_own_id(mdist_replica_t *replica, void *user_data) {
     char why[32];
     (void)user_data;
     snprintf(why, sizeof why, "I am %d", (int)mdist_replica_id(replica));
-    mdist_fail_because(why);
+    mdist_fail(0, why);
     return CODE;
 }
 
@@ -359,7 +359,7 @@ static void of_replicas_that_all_fail_the_one_that_is_told_has_its_own_sentence(
         for (int again = 0; again < 20; ++again) {
             mdist_error_t *error = NULL;
             char wanted[64];
-            mdist_fail_because("outside of all"); // belongs to no function
+            mdist_fail(0, "outside of all"); // belongs to no function
             mdist_run(strategy, say_own_id, NULL, NULL, &error);
             const int id = mdist_error_replica(error);
             snprintf(wanted, sizeof wanted, "the step of replica %d returned 7: I am %d", id, id);
@@ -378,18 +378,32 @@ static int32_t inner_one_fails(uint32_t local_replica, const mdist_tensor_t *cop
 
 static int32_t take_number_back(mdist_replica_t *replica, void *user_data) {
     (void)replica, (void)user_data;
-    mdist_fail_with(CODE);
-    mdist_fail_with(0);
+    mdist_fail(CODE, "forget this");
+    mdist_fail(0, NULL);
     return 0;
+}
+
+static int32_t give_both(mdist_replica_t *replica, void *user_data) {
+    (void)replica;
+    mdist_fail(CODE + 1, "forget this");
+    mdist_fail(CODE + 1, user_data);
+    mdist_fail(CODE, NULL);
+    return CODE + 2;
+}
+
+static mdist_status_t fail_with_both(const World *w, void *why, mdist_error_t **error) {
+    return mdist_run(w->strategy, give_both, why, NULL, error);
 }
 
 static void a_number_counts_in_its_own_function_until_it_is_taken_back(void **state) {
     (void)state;
-    World world = make_world(2);
+    World world = make_world(1);
     mdist_error_t *error = NULL;
-    mdist_fail_with(CODE); // belongs to no function
+    mdist_fail(CODE, NULL); // belongs to no function
     OK(mdist_update_devices(world.strategy, inner_one_fails, &world, NULL, &error));
     OK(mdist_run(world.strategy, take_number_back, NULL, NULL, &error));
+    char why[] = "it is lost";
+    expect_message(&world, fail_with_both, why, "the step of replica 0 returned 7", ": it is lost");
     end_world(&world);
 }
 

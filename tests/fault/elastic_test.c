@@ -122,14 +122,13 @@ static void sockets_without_an_address_are_no_bug(void **state) {
     mdist_strategy_t *strategy = NULL;
     char address[64];
     shortage_start(SHORT_OF_ADDRESSES, 1, 1);
-    const mdist_status_t refused = mdist_store_create_elastic("127.0.0.1:0", NULL, "shortage", NULL, &store, &error);
+    const mdist_status_t refused = create_elastic_store(NULL, "shortage", &store, &error);
     assert_true(shortage_stop() != 0);
     assert_int_equal(refused, MDIST_ERR_RESOURCE);
     assert_int_equal(mdist_error_native(error), 1); // EPERM
     WORDS(error, "cannot read the address of a socket");
     mdist_error_free(error);
-    OK(mdist_store_create_elastic("127.0.0.1:0", NULL, "shortage", NULL, &store, &error));
-    OK(mdist_store_address(store, address, sizeof address, NULL, &error));
+    store = begin_elastic_store("shortage", address, sizeof address);
     setenv("MDIST_STORE", address, 1);
     shortage_start(SHORT_OF_ADDRESSES, 1, 1);
     const mdist_status_t status = mdist_strategy_create(NULL, &strategy, &error);

@@ -5,12 +5,6 @@
 
 enum { kCount = 12 };
 
-static mdist_status_t take(Theirs *theirs, mdist_value_t **out, mdist_error_t **error) {
-    return theirs->layout == LEGACY
-               ? mdist_value_from_dlpack((struct DLManagedTensor *)&theirs->legacy, out, error)
-               : mdist_value_from_dlpack_versioned((struct DLManagedTensorVersioned *)&theirs->versioned, out, error);
-}
-
 static void memory_of_gpus_goes_in_and_out_without_a_copy(void **state) {
     (void)state;
     const int64_t shape[] = {3, 4};
@@ -27,15 +21,15 @@ static void memory_of_gpus_goes_in_and_out_without_a_copy(void **state) {
         inside(&theirs)->device_id = gpu;
         mdist_value_t *value = NULL;
         mdist_tensor_t seen;
-        OK(take(&theirs, &value, &error));
+        OK(take_in(&theirs, &value, &error));
         OK(mdist_value_tensor(value, 0, &seen, &error));
         assert_ptr_equal(seen.data, there.data);
         assert_int_equal(seen.device_kind, MDIST_DEVICE_GPU);
         assert_int_equal(seen.device_index, gpu);
         expect_floats(&seen, 5);
-        struct DLManagedTensor *given = NULL;
-        OK(mdist_value_to_dlpack(value, 0, &given, &error));
-        DlLegacy *const ours = (DlLegacy *)given;
+        mdist_dlpack_t given;
+        OK(mdist_value_to_dlpack(value, 0, 0, &given, &error));
+        DlLegacy *const ours = (DlLegacy *)given.plain;
         assert_ptr_equal(ours->tensor.data, there.data);
         assert_int_equal(ours->tensor.device_type, 2);
         assert_int_equal(ours->tensor.device_id, gpu);
@@ -71,7 +65,7 @@ static void what_is_not_there_is_refused(void **state) {
             describe(&theirs, (DlLayout)layout, cases[i].data, MDIST_FLOAT32, 1, shape);
             inside(&theirs)->device_type = cases[i].type;
             inside(&theirs)->device_id = cases[i].id;
-            FAILS(cases[i].status, take(&theirs, &value, &error));
+            FAILS(cases[i].status, take_in(&theirs, &value, &error));
             assert_int_equal(theirs.deleted, 0);
         }
     mdist_free(there.data);
@@ -89,7 +83,7 @@ static void page_locked_memory_is_of_the_host(void **state) {
     inside(&theirs)->device_type = 3;
     mdist_value_t *value = NULL;
     mdist_tensor_t seen;
-    OK(take(&theirs, &value, &error));
+    OK(take_in(&theirs, &value, &error));
     OK(mdist_value_tensor(value, 0, &seen, &error));
     assert_int_equal(seen.device_kind, MDIST_DEVICE_CPU);
     for (int i = 0; i < kCount; ++i) assert_true(((float *)seen.data)[i] == 0);

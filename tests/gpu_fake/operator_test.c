@@ -108,7 +108,7 @@ static int32_t step(mdist_replica_t *replica, void *user_data) {
     if (status == MDIST_OK)
         status = self->form == 0 ? call_now(self, replica, id, &error) : start_and_wait(self, replica, id, &error);
     if (status == MDIST_OK && result.shape[0] != 0) status = mdist_replica_copy(replica, &kept, &result, &error);
-    if (status != MDIST_OK) mdist_fail_because(mdist_error_message(error));
+    if (status != MDIST_OK) mdist_fail(0, mdist_error_message(error));
     mdist_error_free(error);
     return status != MDIST_OK;
 }
@@ -199,7 +199,7 @@ static void operators_run_on_the_host_in_the_order_of_the_streams(void **state) 
 
 static int32_t always_fails(const void *left, const void *right, void *out, uint64_t count, void *user_data) {
     (void)left, (void)right, (void)out, (void)count, (void)user_data;
-    mdist_fail_because("no inverse");
+    mdist_fail(0, "no inverse");
     return 42;
 }
 

@@ -2,6 +2,7 @@
 #include "elastic_job.h"
 
 #include "elastic_state.h"
+#include "stores.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -67,9 +68,7 @@ void begin_with(Job *job, uint32_t replicas, uint32_t size, uint32_t least, cons
     setenv("MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT", "60s", 1); // nobody needs to be missed by it
     setenv("MDIST_COMMUNICATION_JOIN_TIMEOUT", "120s", 1);     // who lives has half of it to ask
     setenv("MDIST_ELASTIC_OPEN", "true", 1);                   // newcomers come, and there is no secret
-    mdist_error_t *error = NULL;
-    OK(mdist_store_create_elastic("127.0.0.1:0", NULL, "elastic", NULL, &job->store, &error));
-    OK(mdist_store_address(job->store, job->address, sizeof job->address, NULL, &error));
+    job->store = begin_elastic_store("elastic", job->address, sizeof job->address);
     watch(job);
 }
 

@@ -189,6 +189,16 @@ class Elastic(unittest.TestCase):
         self.assertEqual(results, [])
         self.assertNotIn("begins again", errors)
 
+    def test_a_worker_that_says_that_it_leaves_is_not_replaced_and_does_not_count(self):
+        job = Launched("2:3", gate=True, TEST_LEAVES="1")
+        job.await_lines(r"(begun)", 3)
+        os.kill(int(job.await_lines(r"pid (\d+)", 3)[1]), signal.SIGTERM)
+        self.assertEqual(job.await_lines(r"failed mdist_regroup: MDIST_ERR_ABORTED (\w+)", 1), ["dismissed"])
+        results, errors = self.check(job, 0)
+        self.assertEqual(len(results), 2)
+        self.assertRegex(errors, r"rank \d leaves the job, as it has said; the job goes on without it")
+        self.assertRegex(errors, r"rank \d has left the job")
+
     def test_a_running_job_gets_fewer_workers_and_more(self):
         name = f"resized-{os.getpid()}"
 

@@ -3,6 +3,7 @@
 // result with that of a training that was not disturbed.
 #include "elastic_job.h"
 #include "elastic_training.h"
+#include "stores.h"
 #include "time_limits.h"
 
 #include <inttypes.h>
@@ -162,8 +163,7 @@ static int freeze_one(const char *link, uint64_t limit_ms, const char *result, c
     snprintf(limit, sizeof limit, "%ums", (unsigned)limit_ms);
     setenv("MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT", limit, 1);
     if (hang != NULL) setenv("MDIST_COMMUNICATION_TIMEOUT", limit, 1);
-    OK(mdist_store_create_elastic("127.0.0.1:0", NULL, "elastic", NULL, &job.store, &error));
-    OK(mdist_store_address(job.store, job.address, sizeof job.address, NULL, &error));
+    job.store = begin_elastic_store("elastic", job.address, sizeof job.address);
     for (uint32_t i = 0; i < 3; ++i) start(&job, i != 1 ? NULL : hang != NULL ? "hang 7 4" : "hold 7 4");
     int status = 0; // it stops itself in a step, and the others go on without it
     if (hang == NULL) {
@@ -172,9 +172,9 @@ static int freeze_one(const char *link, uint64_t limit_ms, const char *result, c
     }
     for (uint32_t i = 0; i < 3; i += 2) reap(&job, job.workers[i].pid);
     uint64_t id = 0;
-    int32_t goes_on = 0;
-    OK(mdist_store_left_behind(job.store, &id, &goes_on, &error)); // what a launcher ends
-    const int is_told = id == job.workers[1].id && goes_on == 1;
+    int32_t departure = 0;
+    OK(mdist_store_left_behind(job.store, &id, &departure, &error)); // what a launcher ends
+    const int is_told = id == job.workers[1].id && departure == MDIST_DEPARTURE_LOST;
     if (hang == NULL) {
         kill(job.workers[1].pid, SIGCONT);
         finish(&job);
@@ -231,9 +231,17 @@ static void a_worker_that_hangs_is_left_behind(void **state) {
     rmdir(folder);
 }
 
+/// By the launcher, or by a signal that its own program hears.
+static void ask_to_leave(Job *job, uint32_t worker, int by_signal) {
+    mdist_error_t *error = NULL;
+    if (by_signal)
+        assert_int_equal(kill(job->workers[worker].pid, SIGTERM), 0);
+    else
+        OK(mdist_store_dismiss(job->store, job->workers[worker].id, &error));
+}
+
 /// The others take over its replicas at the next commit.
-static void a_worker_that_is_asked_to_leave_does(void **state) {
-    (void)state;
+static void leave_when_asked(int by_signal) {
     mdist_error_t *error = NULL;
     char folder[] = "/tmp/mdist-gate-XXXXXX", gate[64];
     assert_non_null(mkdtemp(folder));
@@ -244,10 +252,10 @@ static void a_worker_that_is_asked_to_leave_does(void **state) {
     for (uint32_t i = 0; i < 3; ++i) start(&job, NULL);
     for (uint32_t i = 0; i < 3; ++i) await_begin(&job.workers[i]);
     OK(mdist_store_dismiss(job.store, 77, &error)); // nobody has this id
-    OK(mdist_store_dismiss(job.store, job.workers[1].id, &error));
+    ask_to_leave(&job, 1, by_signal);
     reap(&job, job.workers[1].pid);
     assert_non_null(strstr(job.workers[1].text, "ABORTED dismissed"));
-    OK(mdist_store_dismiss(job.store, job.workers[0].id, &error)); // one would be left, which is too few
+    ask_to_leave(&job, 0, by_signal); // one would be left, which is too few
     make_file(gate);
     finish(&job);
     for (uint32_t i = 0; i < 3; i += 2) {
@@ -258,6 +266,18 @@ static void a_worker_that_is_asked_to_leave_does(void **state) {
     unlink(gate);
     rmdir(folder);
     unsetenv("TEST_GATE");
+}
+
+static void a_worker_that_is_asked_to_leave_does(void **state) {
+    (void)state;
+    leave_when_asked(0);
+}
+
+static void a_worker_that_says_that_it_leaves_does(void **state) {
+    (void)state;
+    setenv("TEST_LEAVES", "1", 1);
+    leave_when_asked(1);
+    unsetenv("TEST_LEAVES");
 }
 
 static void newcomers_that_differ_are_turned_away(void **state) {
@@ -312,7 +332,7 @@ static void a_job_of_fixed_size_refuses(void **state) {
     FAILS(MDIST_ERR_FAILED_PRECONDITION, mdist_regroup(strategy, NULL, NULL, &error));
     assert_int_equal(mdist_strategy_is_joining(strategy), 0);
     mdist_strategy_destroy(strategy);
-    FAILS(MDIST_ERR_CONFIG, mdist_store_create_elastic("127.0.0.1:0", config, "", NULL, &store, &error));
+    FAILS(MDIST_ERR_CONFIG, create_elastic_store(config, "", &store, &error));
     OK(mdist_config_set(config, "elastic.copies", "2", &error)); // without replicas
     FAILS(MDIST_ERR_CONFIG, mdist_strategy_create(config, &strategy, &error));
     OK(mdist_config_set(config, "elastic.replicas", "4", &error));
@@ -327,7 +347,7 @@ static void a_job_of_fixed_size_refuses(void **state) {
         OK(mdist_config_create(&config, &error));
         OK(mdist_config_set(config, "elastic.replicas", "4", &error));
         OK(mdist_config_set(config, wrong[i][0], wrong[i][1], &error));
-        FAILS(MDIST_ERR_CONFIG, mdist_store_create_elastic("127.0.0.1:0", config, "", NULL, &store, &error));
+        FAILS(MDIST_ERR_CONFIG, create_elastic_store(config, "", &store, &error));
     }
     mdist_config_destroy(config);
 }
@@ -346,6 +366,15 @@ static void too_many_losses_name_the_replicas(void **state) {
         assert_true(WIFSTOPPED(status));
     }
     for (int i = 0; i < 2; ++i) kill(job.workers[i].pid, SIGKILL);
+    while (reap(&job, -1)) continue;
+    mdist_error_t *error = NULL; // the store knows it, too, and describes itself all the same
+    mdist_store_info_t info = {.struct_size = sizeof info};
+    assert_int_equal(mdist_store_describe(job.store, &info, &error), MDIST_ERR_DATA_LOSS);
+    assert_string_equal(mdist_error_reason(error), "replica_lost");
+    assert_string_equal(info.address, job.address);
+    assert_string_equal(info.progress, mdist_error_message(error));
+    assert_true(info.ended == 0 && info.committed == 1);
+    mdist_error_free(error);
     finish(&job);
     for (uint32_t i = 2; i < 4; ++i) {
         assert_non_null(strstr(job.workers[i].text, "DATA_LOSS replica_lost"));
@@ -379,6 +408,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(two_losses_with_a_commit_between),
         cmocka_unit_test(too_many_losses_name_the_replicas),
         cmocka_unit_test(a_worker_that_is_asked_to_leave_does),
+        cmocka_unit_test(a_worker_that_says_that_it_leaves_does),
         cmocka_unit_test(newcomers_that_differ_are_turned_away),
         cmocka_unit_test(random_kills_change_nothing),
         cmocka_unit_test(a_frozen_worker_is_left_behind),

@@ -172,10 +172,25 @@ static mdist_iterator_t *numbers_of(mdist_strategy_t *strategy) {
     return iterator;
 }
 
+static mdist_strategy_t *told; // by a signal
+
+static void on_signal(int number) {
+    (void)number;
+    mdist_membership_leave(told, 0);
+}
+
+/// Whether to regroup. All workers ask. A job that cannot spare who would leave goes on to its end.
+static mdist_status_t ask(mdist_strategy_t *strategy, int32_t *changed, mdist_error_t **error) {
+    int32_t verdict = MDIST_VERDICT_GO_ON;
+    const mdist_status_t status = mdist_membership_check(strategy, &verdict, NULL, NULL, error);
+    *changed = verdict == MDIST_VERDICT_REGROUP;
+    return status;
+}
+
 /// Waits until somebody wants to enter. All workers ask in step.
 static mdist_status_t await_newcomer(mdist_strategy_t *strategy, mdist_error_t **error) {
     for (int32_t changed = 0; !changed;) {
-        const mdist_status_t status = mdist_membership_changed(strategy, &changed, NULL, error);
+        const mdist_status_t status = ask(strategy, &changed, error);
         if (status != MDIST_OK) return status;
         nap();
     }
@@ -271,6 +286,8 @@ static int train(void) {
     if (getenv("TEST_PID") != NULL) printf("pid %ld\n", (long)getpid());
     if (is_place("early", die_step, ANY)) at_moment(die_step, die_now, NULL, NULL);
     DO(mdist_strategy_create(NULL, &strategy, &problem));
+    told = strategy;
+    if (getenv("TEST_LEAVES") != NULL) signal(SIGTERM, on_signal);
     const int all_mirrored = getenv("TEST_MIRRORED") != NULL;
     DO(create_state(strategy, all_mirrored, getenv("TEST_GRADIENTS"), WEIGHTS - (uint64_t)is_strange(strategy, "shape"),
                     &problem));
@@ -319,14 +336,14 @@ static int train(void) {
         int open = 1;
         if (ends && status == MDIST_OK) status = look_at_gate(strategy, &open, &error);
         if (!open && status == MDIST_OK) {
-            status = mdist_membership_changed(strategy, &changed, NULL, &error);
+            status = ask(strategy, &changed, &error);
             if (status == MDIST_OK && !changed) continue;
         }
         if (ends && open && status == MDIST_OK) status = print_result(strategy, change.generation, &error);
         if (ends && open &&
             status == MDIST_OK) { // nobody leaves, with what it holds for others, before all have the result
             has_result = 1;
-            status = mdist_membership_changed(strategy, &changed, NULL, &error);
+            status = ask(strategy, &changed, &error);
             if (status == MDIST_OK) break;
         }
         if (status == MDIST_OK && !changed) status = mdist_iterator_next(iterator, &element, 1, &error);
@@ -348,7 +365,7 @@ static int train(void) {
                 error = NULL;
                 continue;
             }
-            if (status == MDIST_OK) status = mdist_membership_changed(strategy, &changed, NULL, &error);
+            if (status == MDIST_OK) status = ask(strategy, &changed, &error);
         }
         if (status == MDIST_OK && !changed) continue;
         if (error != NULL) printf("lost: %s\n", mdist_error_message(error));
@@ -375,6 +392,7 @@ static int train(void) {
     mdist_iterator_destroy(iterator);
     mdist_blob_destroy(blob);
     destroy_state();
+    if (getenv("TEST_LEAVES") != NULL) signal(SIGTERM, SIG_IGN);
     mdist_strategy_destroy(strategy);
     return failed ? 3 : 0;
 }

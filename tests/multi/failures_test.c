@@ -190,7 +190,7 @@ static int32_t returning_step(mdist_replica_t *replica, void *user_data) {
     (void)user_data;
     if (mdist_barrier(replica, NULL, NULL) != MDIST_OK) return 1;
     if (rank == victim && mdist_replica_local_index(replica) == 0) {
-        mdist_fail_because(why_it_fails());
+        mdist_fail(0, why_it_fails());
         return 77;
     }
     return mdist_barrier(replica, NULL, NULL) != MDIST_OK;

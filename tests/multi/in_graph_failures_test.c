@@ -29,7 +29,7 @@ static int32_t fail_update(uint32_t local_replica, const mdist_tensor_t *copy, c
                            size_t argument_count, mdist_value_t **results, size_t result_count, void *user_data) {
     (void)copy, (void)arguments, (void)argument_count, (void)results, (void)result_count, (void)user_data;
     if (rank != victim || local_replica != 0) return 0;
-    mdist_fail_because("the copy is gone");
+    mdist_fail(0, "the copy is gone");
     return 78;
 }
 

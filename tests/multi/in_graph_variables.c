@@ -145,7 +145,6 @@ void what_cannot_be_is_refused(const Client *self) {
     mdist_value_t *result = NULL, *odd = NULL;
     mdist_tensor_t tensor;
     mdist_buffer_t arena;
-    mdist_preemption_t *preemption = NULL;
     int32_t verdict = 0;
     float two[2] = {0};
     const mdist_tensor_t wrong = tensor_of(two, MDIST_FLOAT32, 2);
@@ -171,9 +170,7 @@ void what_cannot_be_is_refused(const Client *self) {
     GIVES(MDIST_ERR_UNSUPPORTED, mdist_variable_tensor(variable, self->replicas - 1, &tensor, &error));
     GIVES(MDIST_ERR_UNSUPPORTED, mdist_variable_arena(strategy, MDIST_FLOAT32, self->replicas - 1, &arena, &error));
     GIVES(MDIST_ERR_INVALID_ARGUMENT, mdist_variable_tensor(variable, self->replicas, &tensor, &error));
-    GIVES(MDIST_OK, mdist_preemption_create(strategy, &preemption, NULL, &error));
-    GIVES(MDIST_ERR_UNSUPPORTED, mdist_preemption_check(preemption, &verdict, NULL, NULL, &error));
-    mdist_preemption_destroy(preemption);
+    GIVES(MDIST_ERR_UNSUPPORTED, mdist_membership_check(strategy, &verdict, NULL, NULL, &error));
     GIVES(MDIST_ERR_WRONG_CONTEXT, mdist_serve(strategy, NULL, &error));
     GIVES(MDIST_ERR_NOT_FOUND, mdist_run_named(strategy, "triple", NULL, &error));
     REQUIRE(strstr(message, "\"double\"") != NULL);

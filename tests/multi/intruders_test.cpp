@@ -126,11 +126,13 @@ void be_worker(uint32_t rank, const std::string &store, const std::string &secre
 void be_launcher(const std::string &secret, const Say &say) {
     mdist_store_t *store = nullptr;
     mdist_error_t *error = nullptr;
-    char address[64];
-    if (mdist_store_create("127.0.0.1:0", kWorkers, "prey", 0, secret.c_str(), &store, &error) != MDIST_OK ||
-        mdist_store_address(store, address, sizeof address, nullptr, &error) != MDIST_OK)
+    const mdist_store_options_t options = {sizeof options, kWorkers, 0, 0, "prey", secret.c_str(), nullptr};
+    mdist_store_info_t info = {};
+    info.struct_size = sizeof info;
+    if (mdist_store_create("127.0.0.1:0", &store, &options, &error) != MDIST_OK ||
+        mdist_store_describe(store, &info, &error) != MDIST_OK)
         fail_with(error);
-    say(address);
+    say(info.address);
     pause();
 }
 

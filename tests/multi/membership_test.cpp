@@ -358,7 +358,7 @@ void be_launcher(const std::string &store, uint32_t size, const Say &say) {
     StoreService service(store, options, kLongEnough);
     std::string before;
     for (;;) {
-        const std::string progress = service.progress(nullptr);
+        const std::string progress = service.state().progress;
         if (progress != before) say(progress);
         before = progress;
         nap();

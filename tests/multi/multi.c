@@ -197,8 +197,11 @@ static int reap(pid_t pid, int64_t deadline) {
 mdist_store_t *open_store(uint32_t worker_count_of_job, char *address, size_t capacity) {
     mdist_store_t *store = NULL;
     mdist_error_t *error = NULL;
-    if (mdist_store_create("127.0.0.1:0", worker_count_of_job, NULL, 0, NULL, &store, &error) == MDIST_OK &&
-        mdist_store_address(store, address, capacity, NULL, &error) == MDIST_OK)
+    const mdist_store_options_t options = {.struct_size = sizeof options, .worker_count = worker_count_of_job};
+    mdist_store_info_t info = {.struct_size = sizeof info};
+    if (mdist_store_create("127.0.0.1:0", &store, &options, &error) == MDIST_OK &&
+        mdist_store_describe(store, &info, &error) == MDIST_OK &&
+        snprintf(address, capacity, "%s", info.address) < (int)capacity)
         return store;
     fprintf(stderr, "no store: %s\n", mdist_error_message(error));
     mdist_error_free(error);

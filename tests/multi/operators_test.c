@@ -74,7 +74,7 @@ static void other_size_on_one(void) {
 }
 
 static int32_t fail_on_victim(const void *left, const void *right, void *out, uint64_t count, void *user_data) {
-    if (rank == victim) mdist_fail_because("no more fingers");
+    if (rank == victim) mdist_fail(0, "no more fingers");
     return rank == victim ? 9 : combine_hashes(left, right, out, count, user_data);
 }
 

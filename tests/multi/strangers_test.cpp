@@ -158,11 +158,7 @@ void be_strangers(const std::string &store, uint32_t count, const Say &say) {
 void be_launcher(const std::string &store, const std::string &secret, const Say &say) {
     StoreService service(store, {4, 0, "test", secret}, kLongEnough);
     say("serving");
-    uint32_t joined = 0;
-    while (joined < 4) {
-        nap();
-        service.progress(&joined);
-    }
+    while (service.state().joined < 4) nap();
     const auto all = std::filesystem::directory_iterator("/proc/self/fd");
     say(text(std::distance(begin(all), end(all))));
     pause();

@@ -87,7 +87,8 @@ void RegroupJob::kill(RegroupWorker &victim) {
 void RegroupJob::kill_left_behind() {
     while (const auto left = store_process->alive() ? store->take_left_behind() : std::nullopt) {
         RegroupWorker &worker = *workers[left->id - 1];
-        if (left->job_goes_on && plan.reaps && worker.hangs && worker.process.alive()) kill(worker);
+        if (left->how != MDIST_DEPARTURE_JOB_FAILED && plan.reaps && worker.hangs && worker.process.alive())
+            kill(worker);
     }
 }
 
@@ -137,7 +138,8 @@ void RegroupJob::apply(const FaultPlan &fault) {
             return cut_all_from_store();
         case Fault::kDismiss:
             victim.hit = true;
-            if (!store_process->alive()) return;
+            victim.leaves = victim.id % 2 == 0; // it says so itself
+            if (victim.leaves || !store_process->alive()) return;
             store->dismiss(victim.id);
             return store_process->touched();
         default:

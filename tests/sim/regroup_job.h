@@ -40,7 +40,7 @@ enum class Fault {
     kHang, // the same for ever
 };
 inline constexpr uint64_t kFaults = 14;
-inline constexpr uint32_t kLeaves = 1u << 31; // beside the number of newcomers: somebody was asked to leave
+inline constexpr uint32_t kLeaves = 1u << 31; // beside the number of newcomers: somebody is to leave
 
 struct FaultPlan {
     Fault fault = Fault::kKill;
@@ -89,6 +89,7 @@ struct RegroupWorker {
     bool hit = false;                 // by a fault
     bool slow = false;                // its program makes no call
     bool hangs = false;               // and never will
+    bool leaves = false;              // it would leave the job
     bool finished = false;            // it has the result
     bool left = false;                // and all know that all have it
     std::optional<Failure> failure = {};

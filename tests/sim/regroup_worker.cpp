@@ -76,7 +76,7 @@ void RegroupWorker::look() {
 void RegroupWorker::ask() {
     waiting = wants_regroup = false;
     job.simulation.trace(text("worker ", id, " asks in generation ", generation));
-    member->ask(holdings_of(commits), kJoin);
+    member->ask(holdings_of(commits), kJoin, leaves);
     process.touched();
 }
 
@@ -104,7 +104,8 @@ void RegroupWorker::enter() {
 
 std::string RegroupWorker::blob() const {
     PayloadWriter out;
-    out.number(member->newcomers() | (member->any_leaves() ? kLeaves : 0));
+    const bool would_leave = leaves && member->generation().members.size() > job.plan.min_workers;
+    out.number(member->newcomers() | (member->any_leaves() || would_leave ? kLeaves : 0));
     switch (phase) {
         case Phase::kRestore:
             out.number(static_cast<uint8_t>(!commits.empty()));

@@ -23,11 +23,11 @@ typedef struct Training {
     mdist_error_t *error;
 } Training;
 
-static mdist_preemption_t *preemption;
+static mdist_strategy_t *told; // by signals
 
 static void on_signal(int number) {
     (void)number;
-    mdist_preemption_announce(preemption);
+    mdist_membership_leave(told, 0);
 }
 
 static int32_t step(mdist_replica_t *replica, void *user_data) {
@@ -52,8 +52,8 @@ static mdist_status_t begin(Training *self, const char *folder) {
     double zero = 0;
     const mdist_tensor_t like = {.data = &zero, .dtype = MDIST_FLOAT64};
     mdist_status_t status = mdist_strategy_create(NULL, &self->strategy, &self->error);
-    if (status == MDIST_OK) status = mdist_preemption_create(self->strategy, &preemption, NULL, &self->error);
     if (status != MDIST_OK) return status;
+    told = self->strategy;
     signal(SIGTERM, on_signal);
     status = mdist_variable_create(self->strategy, "sum", &like, &self->sum, NULL, &self->error);
     if (status == MDIST_OK)
@@ -78,14 +78,14 @@ static mdist_status_t save(Training *self) {
 }
 
 static mdist_status_t train(Training *self) {
-    int32_t verdict = MDIST_PREEMPTION_GO_ON;
+    int32_t verdict = MDIST_VERDICT_GO_ON;
     while (self->saved == 0 || self->steps < self->saved + MORE) {
         mdist_status_t status = mdist_run(self->strategy, step, self, NULL, &self->error);
-        if (status == MDIST_OK) status = mdist_preemption_check(preemption, &verdict, NULL, NULL, &self->error);
+        if (status == MDIST_OK) status = mdist_membership_check(self->strategy, &verdict, NULL, NULL, &self->error);
         if (status != MDIST_OK) return status;
         ++self->steps;
-        if (verdict == MDIST_PREEMPTION_END || self->steps % EVERY == 0) status = save(self);
-        if (status != MDIST_OK || verdict == MDIST_PREEMPTION_END) return status;
+        if (verdict == MDIST_VERDICT_END || self->steps % EVERY == 0) status = save(self);
+        if (status != MDIST_OK || verdict == MDIST_VERDICT_END) return status;
     }
     say(self, "done:");
     return MDIST_OK;
@@ -99,7 +99,6 @@ int main(int argument_count, char **arguments) {
     if (status != MDIST_OK) fprintf(stderr, "%s: %s\n", mdist_status_name(status), mdist_error_message(training.error));
     mdist_error_free(training.error);
     signal(SIGTERM, SIG_IGN); // Slurm sends it more than once
-    mdist_preemption_destroy(preemption);
     mdist_checkpoint_destroy(training.checkpoint);
     mdist_variable_destroy(training.sum);
     mdist_strategy_destroy(training.strategy);

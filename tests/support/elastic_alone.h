@@ -2,7 +2,7 @@
 // An elastic job of one worker with three replicas, whose store is in this process. Its worker can regroup at any time.
 #pragma once
 
-#include "mdist_test.h"
+#include "stores.h"
 
 /// Sets the variables that such a worker reads, but for the store. Call it once, first.
 MDIST_TEST_HELPER void be_the_only_worker(const char *job) {
@@ -20,8 +20,7 @@ MDIST_TEST_HELPER void be_the_only_worker(const char *job) {
 MDIST_TEST_HELPER void begin_alone(mdist_store_t **store, mdist_strategy_t **strategy) {
     mdist_error_t *error = NULL;
     char address[64];
-    OK(mdist_store_create_elastic("127.0.0.1:0", NULL, getenv("MDIST_JOB_ID"), NULL, store, &error));
-    OK(mdist_store_address(*store, address, sizeof address, NULL, &error));
+    *store = begin_elastic_store(getenv("MDIST_JOB_ID"), address, sizeof address);
     setenv("MDIST_STORE", address, 1);
     OK(mdist_strategy_create(NULL, strategy, &error));
 }

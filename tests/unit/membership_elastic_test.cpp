@@ -113,16 +113,18 @@ void a_generation_is_read_as_it_was_written_or_not_at_all(void **) {
     assert_true(encode(*read) == bytes);
     assert_int_equal(*read->rank_of(12), 1);
     assert_false(read->rank_of(13).has_value());
-    const std::string said = encode(Ask{{held(3, true, {{0, 4}, {6, 7}}), held(4, false, {})}, 5, 12});
+    const std::string said = encode(Ask{{held(3, true, {{0, 4}, {6, 7}}), held(4, false, {})}, 5, 12, true});
     const auto ask = decode_ask(said);
     assert_true(encode(*ask) == said);
     assert_int_equal(ask->limit_ns, 5);
     assert_int_equal(ask->missed, 12);
+    assert_true(ask->leaves);
     for (std::size_t size = 0; size < bytes.size(); ++size)
         assert_false(decode_generation(std::string_view(bytes).substr(0, size)).has_value());
     for (std::size_t size = 0; size < said.size(); ++size)
         assert_false(decode_ask(std::string_view(said).substr(0, size)).has_value());
-    const std::string many = PayloadWriter().number(uint64_t{0}).number(uint64_t{0}).number(UINT32_MAX).take();
+    const std::string many =
+        PayloadWriter().number(uint64_t{0}).number(uint64_t{0}).number(uint8_t{0}).number(UINT32_MAX).take();
     assert_false(decode_ask(many).has_value());
 }
 
@@ -154,7 +156,14 @@ struct Scene {
     }
     static void ask(Visitor &worker, const Holdings &held = {}, WorkerId missed = 0,
                     uint64_t limit_ns = 3600 * kSecond) {
-        worker.say(worker.channel.pack(FrameKind::kAsk, SessionId{}, encode(Ask{held, limit_ns, missed})));
+        say_ask(worker, {held, limit_ns, missed, false});
+    }
+    /// It says that it would leave the job.
+    static void ask_and_leave(Visitor &worker, const Holdings &held) {
+        say_ask(worker, {held, 3600 * kSecond, 0, true});
+    }
+    static void say_ask(Visitor &worker, const Ask &ask) {
+        worker.say(worker.channel.pack(FrameKind::kAsk, SessionId{}, encode(ask)));
     }
     void say(Visitor &worker, FrameKind kind, const std::string &payload = {}) {
         worker.say(worker.channel.pack(kind, store.generation().session, payload));
@@ -253,6 +262,28 @@ void members_that_are_to_leave_do_so_one_with_each_round(void **) {
     assert_false(hears_of_leaver(a));
 }
 
+void members_that_say_so_leave_as_soon_as_others_are_enough(void **) {
+    Scene scene(2, 3);
+    Visitor a = scene.join(1), b = scene.join(2), c = scene.join(3);
+    const Holdings everything = {held(3, true, {{0, 3}})};
+    for (Visitor *each : {&a, &b, &c}) Scene::ask(*each);
+    for (Visitor *each : {&a, &b, &c}) scene.say(*each, FrameKind::kMeshed);
+    Scene::ask(a, everything);
+    for (Visitor *each : {&b, &c}) Scene::ask_and_leave(*each, everything);
+    assert_string_equal(Scene::refusal(b).reason().c_str(), "dismissed");
+    assert_int_equal(scene.store.generation().members.size(), 2); // c is needed
+    const auto left = scene.store.take_left_behind();
+    assert_int_equal(left->id, 2);
+    assert_int_equal(left->how, MDIST_DEPARTURE_LEFT);
+    for (Visitor *each : {&a, &c}) scene.say(*each, FrameKind::kMeshed);
+    assert_int_equal(c.last(), FrameKind::kGo);
+    Visitor d = scene.join(4);
+    Scene::ask(d);
+    for (Visitor *each : {&a, &c}) Scene::ask(*each, everything); // it said so before
+    assert_string_equal(Scene::refusal(c).reason().c_str(), "dismissed");
+    assert_int_equal(scene.store.generation().members.size(), 2);
+}
+
 /// Its launcher has changed its mind while the worker was still starting.
 void who_is_dismissed_before_it_joins_is_refused_then(void **) {
     Working scene(1, 3);
@@ -326,7 +357,7 @@ void a_member_that_was_missed_has_the_heartbeat_timeout_to_ask(void **) {
     assert_string_equal(Scene::refusal(scene.b).reason().c_str(), "dropped");
     const auto left = scene.store.take_left_behind();
     assert_int_equal(left->id, 2);
-    assert_true(left->job_goes_on);
+    assert_int_equal(left->how, MDIST_DEPARTURE_LOST);
     assert_false(scene.store.take_left_behind().has_value());
     Visitor again = scene.join(2, 1);
     assert_string_equal(Scene::refusal(again).reason().c_str(), "dropped");
@@ -399,10 +430,10 @@ void a_failed_job_names_the_members_that_may_still_run(void **) {
     assert_string_equal(Scene::refusal(scene.a).reason().c_str(), "too_few_workers");
     const auto dropped = scene.store.take_left_behind();
     assert_int_equal(dropped->id, 2);
-    assert_true(dropped->job_goes_on);
+    assert_int_equal(dropped->how, MDIST_DEPARTURE_LOST);
     const auto failed = scene.store.take_left_behind();
     assert_int_equal(failed->id, 1);
-    assert_false(failed->job_goes_on);
+    assert_int_equal(failed->how, MDIST_DEPARTURE_JOB_FAILED);
 }
 
 void a_member_that_was_reaped_is_not_waited_for(void **) {
@@ -685,6 +716,7 @@ SUBJECT(membership_elastic) {
         cmocka_unit_test(a_generation_starts_when_all_are_there_and_connected),
         cmocka_unit_test(a_report_about_a_generation_that_was_replaced_does_not_count),
         cmocka_unit_test(members_that_are_to_leave_do_so_one_with_each_round),
+        cmocka_unit_test(members_that_say_so_leave_as_soon_as_others_are_enough),
         cmocka_unit_test(who_is_dismissed_before_it_joins_is_refused_then),
         cmocka_unit_test(a_store_hears_of_commits_in_passing),
         cmocka_unit_test(nobody_leaves_a_job_that_would_not_begin_then),

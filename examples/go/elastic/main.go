@@ -119,10 +119,16 @@ func (t *training) step(replica *mdist.Replica) error {
 	return nil
 }
 
+// changed says whether newcomers wait. All workers ask.
+func (t *training) changed() (bool, error) {
+	verdict, _, err := t.strategy.CheckMembership()
+	return verdict == mdist.RegroupAndOn, err
+}
+
 // goOn makes one step, and now and then a commit. Then it says whether newcomers wait; after the last step all meet here.
 func (t *training) goOn() (bool, error) {
 	if t.at == steps { // they have regrouped after the last step
-		return t.strategy.MembershipChanged()
+		return t.changed()
 	}
 	batch, err := t.rows.Next()
 	if err != nil {
@@ -137,7 +143,7 @@ func (t *training) goOn() (bool, error) {
 	if err := t.strategy.Commit(t.at); err != nil {
 		return false, err
 	}
-	return t.strategy.MembershipChanged()
+	return t.changed()
 }
 
 func (t *training) train(full int) error {
@@ -170,7 +176,7 @@ func (t *training) train(full int) error {
 
 func (t *training) awaitNewcomers() error {
 	for {
-		changed, err := t.strategy.MembershipChanged()
+		changed, err := t.changed()
 		if err != nil {
 			return err
 		}
@@ -209,7 +215,7 @@ func run() error {
 	if strategy.IsChief() {
 		fmt.Println("weights:", mdist.Copy[float32](tensor))
 	}
-	_, err = strategy.MembershipChanged() // all have read
+	_, _, err = strategy.CheckMembership() // all have read
 	return err
 }
 

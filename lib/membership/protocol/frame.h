@@ -21,7 +21,7 @@ namespace mdist {
 
 /// Raised when workers of two builds would no longer understand each other: their frames, the messages of a collective,
 /// or what lies in shared memory.
-inline constexpr uint8_t kProtocolVersion = 10;
+inline constexpr uint8_t kProtocolVersion = 11;
 inline constexpr std::size_t kFrameHeaderBytes = 32;
 inline constexpr std::size_t kVersionAt = 4;
 

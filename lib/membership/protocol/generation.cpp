@@ -127,7 +127,8 @@ std::optional<Excerpt> decode_excerpt(std::string_view bytes) {
 
 std::string encode(const Ask &ask) {
     PayloadWriter out;
-    out.number(ask.limit_ns).number(ask.missed).number(static_cast<uint32_t>(ask.held.size()));
+    out.number(ask.limit_ns).number(ask.missed).number(static_cast<uint8_t>(ask.leaves));
+    out.number(static_cast<uint32_t>(ask.held.size()));
     for (const HeldCommit &commit : ask.held) {
         write_commit(out, commit.id);
         out.number(static_cast<uint8_t>(commit.marked)).number(static_cast<uint32_t>(commit.whole.size()));
@@ -141,6 +142,7 @@ std::optional<Ask> decode_ask(std::string_view bytes) {
     Ask ask;
     ask.limit_ns = in.number<uint64_t>();
     ask.missed = in.number<uint64_t>();
+    ask.leaves = in.number<uint8_t>() != 0;
     const auto count = in.number<uint32_t>();
     if (in.bad() || count > kMostHeldCommits) return std::nullopt;
     for (uint32_t i = 0; i < count && !in.bad(); ++i) {

@@ -61,6 +61,7 @@ struct Ask {
     Holdings held;         // the commits that it has parts of
     uint64_t limit_ns = 0; // how long it waits for the answer
     WorkerId missed = 0;   // the member that it waited for in vain, if its generation ended by that; else 0
+    bool leaves = false;   // it would leave the job
 };
 
 struct Generation {

@@ -49,8 +49,7 @@ Failure closed_job(const std::string &who) {
 }
 
 Failure dismissed(const std::string &who) {
-    return Failure(MDIST_ERR_ABORTED, text(who, " was asked to leave the job, which goes on without it"))
-        .reason("dismissed");
+    return Failure(MDIST_ERR_ABORTED, text(who, " has left the job, which goes on without it")).reason("dismissed");
 }
 
 } // namespace
@@ -147,7 +146,7 @@ void ElasticStore::give_up_on(WorkerId id) {
     due_ns_.erase(id);
     dropped_.insert(id);
     note_end_of(id);
-    left_behind_.push_back({id, true});
+    left_behind_.push_back({id, MDIST_DEPARTURE_LOST});
 }
 
 std::optional<ElasticStore::LeftBehind> ElasticStore::take_left_behind() {
@@ -195,13 +194,14 @@ void ElasticStore::send_away_former_members(const Generation &former) {
     for (const Generation::Member &member : former.members) {
         if (is_member(member.id)) continue;
         heard_ns_.erase(member.id);
-        const bool was_asked = leaving_.erase(member.id) != 0;
-        if (!was_asked && ended_.count(member.id) == 0) left_behind_.push_back({member.id, true});
+        const bool leaves = leaving_.erase(member.id) != 0, is_willing = willing_.erase(member.id) != 0;
+        if (ended_.count(member.id) == 0 && (is_willing || !leaves))
+            left_behind_.push_back({member.id, is_willing ? MDIST_DEPARTURE_LEFT : MDIST_DEPARTURE_LOST});
         const auto found = find(member.id);
         if (found == workers_.end()) continue;
         const std::string who = text("the worker at ", found->second.said.listens.host);
         refuse(found->first, found->second.channel,
-               was_asked ? dismissed(who) : old_generation(who, former.number, generation_.number));
+               leaves ? dismissed(who) : old_generation(who, former.number, generation_.number));
         workers_.erase(found);
     }
 }
@@ -245,6 +245,10 @@ void ElasticStore::asked(Worker &worker, const std::string &payload) {
     const Ask ask = decode_ask(payload).value_or(Ask{});
     worker.held = ask.held;
     worker.asked = true;
+    if (ask.leaves && is_member(worker.said.id) && willing_.insert(worker.said.id).second) {
+        leaving_.insert(worker.said.id);
+        unkept_ = true;
+    }
     due_ns_.erase(worker.said.id);
     if (state_ == State::kReady && !is_member(worker.said.id)) tell_members();
     if (state_ == State::kReady && is_member(worker.said.id)) {
@@ -265,7 +269,7 @@ void ElasticStore::fail(const Failure &failure) {
     else
         log_warn("the store: the job has failed: ", failure.message());
     for (const Generation::Member &member : generation_.members)
-        if (ended_.count(member.id) == 0) left_behind_.push_back({member.id, false});
+        if (ended_.count(member.id) == 0) left_behind_.push_back({member.id, MDIST_DEPARTURE_JOB_FAILED});
     for (auto &[connection, worker] : workers_) refuse(connection, worker.channel, failure);
     workers_.clear();
     heard_ns_.clear();

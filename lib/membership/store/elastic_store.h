@@ -40,6 +40,8 @@
 #include "membership/store/decide.h"
 #include "membership/store/store.h"
 
+#include <mdist/store.h>
+
 namespace mdist {
 
 struct ElasticStoreOptions {
@@ -72,7 +74,7 @@ class ElasticStore final : public Store {
     /// A worker that is out of the job, though nobody has said that its process has ended.
     struct LeftBehind {
         WorkerId id;
-        bool job_goes_on;
+        int32_t how; // mdist_departure_t
     };
     /// Returns each of them once.
     std::optional<LeftBehind> take_left_behind();
@@ -135,8 +137,9 @@ class ElasticStore final : public Store {
     uint64_t interval_ns_;
     std::map<WorkerId, uint64_t> heard_ns_; // of the members, and of all that are connected
     std::set<WorkerId> ended_;              // members that are proven to have ended
-    std::set<WorkerId> leaving_;            // members that were asked to leave
+    std::set<WorkerId> leaving_;            // workers that were asked to leave, or have said that they do
     std::map<WorkerId, uint64_t> due_ns_;   // when a member that has not asked in this round is overdue
+    std::set<WorkerId> willing_;            // of leaving_: those that have said so
     std::set<WorkerId> dropped_;            // because they were overdue
     std::deque<LeftBehind> left_behind_;
     bool knows_of_commit_ = false;           // a worker has told it in passing; decides nothing here

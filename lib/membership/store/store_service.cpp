@@ -44,10 +44,11 @@ StoreService::StoreService(const std::string &address, ElasticStoreOptions optio
     reactor_.start(*store_, "mdist-store");
 }
 
-std::string StoreService::progress(uint32_t *joined) {
+StoreState StoreService::state() {
     const std::lock_guard<std::mutex> hold(reactor_.lock());
-    if (joined != nullptr) *joined = store_->joined();
-    return store_->progress();
+    return {store_->joined(), store_->progress(), fixed_ != nullptr ? fixed_->first_gone() : MDIST_NONE,
+            elastic_ != nullptr && elastic_->knows_of_commit(),
+            elastic_ != nullptr ? elastic_->failure() : std::nullopt};
 }
 
 } // namespace mdist

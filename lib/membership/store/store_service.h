@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "membership/net/reactor.h"
@@ -13,6 +14,15 @@
 #include "membership/store/state_file.h"
 
 namespace mdist {
+
+/// What a store is at one moment.
+struct StoreState {
+    uint32_t joined;                // as Store::joined()
+    std::string progress;           // as Store::progress()
+    uint32_t first_gone;            // as FixedStore::first_gone()
+    bool committed;                 // as ElasticStore::knows_of_commit()
+    std::optional<Failure> failure; // as ElasticStore::failure()
+};
 
 class StoreService {
   public:
@@ -29,8 +39,7 @@ class StoreService {
     const std::string &address() const { return address_; }
     /// The same with a numeric host.
     const Endpoint &endpoint() const { return endpoint_; }
-    /// `joined`: as Store::joined(); may be NULL.
-    std::string progress(uint32_t *joined);
+    StoreState state();
     /// nullptr if the job is elastic.
     FixedStore *fixed() const { return fixed_; }
     /// nullptr if the job has a fixed size.

@@ -241,9 +241,9 @@ void Member::lose_store(const std::string &problem) {
 
 // ---- Generations
 
-void Member::ask(Holdings held, uint64_t limit_ns) {
+void Member::ask(Holdings held, uint64_t limit_ns, bool leaves) {
     if (ended_) return;
-    ask_ = {std::move(held), limit_ns, missed()};
+    ask_ = {std::move(held), limit_ns, missed(), leaves};
     drop_peers();
     leave_generation();
     failure_.reset();

@@ -47,9 +47,9 @@ class Member final : public Machine {
 
     /// Leaves the current generation, if any, and asks for the next. `held`: the commits that this worker has parts of.
     /// It must not work in the generation any more. Not once ENDED, and only once in a job of fixed size. It waits for
-    /// `limit_ns`. If an elastic job's generation comes whose members cannot all be connected, the wait for the one
-    /// after it begins anew.
-    void ask(Holdings held, uint64_t limit_ns);
+    /// `limit_ns`, and would leave the job if `leaves`. If an elastic job's generation comes whose members cannot all
+    /// be connected, the wait for the one after it begins anew.
+    void ask(Holdings held, uint64_t limit_ns, bool leaves = false);
     /// When it gives up, while ASKING.
     uint64_t deadline_ns() const { return deadline_ns_; }
 
@@ -80,7 +80,7 @@ class Member final : public Machine {
 
     /// How many workers wait to enter.
     uint32_t newcomers() const { return newcomers_; }
-    /// Whether a member was asked to leave.
+    /// Whether a member is to leave.
     bool any_leaves() const { return any_leaves_; }
     /// The newest generation if this worker is no member of it, else 0. None: it said nothing yet.
     std::optional<uint32_t> without_me() const { return without_me_; }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/elastic/elastic.h"
 
-#include "comm/call/bad_message.h"
-#include "comm/workers/workers.h"
 #include "data/iterator_state.h"
-#include "strategy/job/call_functions.h"
 #include "strategy/variables/variable.h"
 #include "util/payload.h"
 #include "util/sizes.h"
@@ -71,25 +68,6 @@ void Elastic::add(const std::shared_ptr<Iterator> &iterator) {
     const std::lock_guard lock(mutex_);
     std::erase_if(iterators_, [](const auto &each) { return each.expired(); });
     iterators_.push_back(iterator);
-}
-
-bool Elastic::membership_changed(uint64_t timeout_ns) {
-    job_.require_sound();
-    const ElasticSettings &settings = job_.elastic.settings;
-    const bool room = job_.replicas.worker_count() < settings.max_workers;
-    const ElasticMembership &membership = *job_.elastic.membership();
-    const char mine = (room && membership.newcomers() != 0) || membership.any_leaves() ? 1 : 0;
-    Workers *const others = job_.other_workers();
-    if (others == nullptr) return mine != 0;
-    Call call;
-    call.kind = &calls::kMembershipChanged;
-    bool any = false;
-    const Workers::Blobs all = others->gather(call, &mine, sizeof mine, job_.comm.timeout_or_own(timeout_ns));
-    for (uint32_t worker = 0; worker < all.size(); ++worker) {
-        if (all[worker].size() != sizeof mine) throw bad_message(worker, "bytes that do not say who waits");
-        any = any || all[worker][0] != 0;
-    }
-    return any;
 }
 
 // ---- The state, to memory and back

@@ -43,8 +43,6 @@ class Elastic {
     /// Enters the next generation and restores the commit. Returns the step of that commit. Throws FAILED_PRECONDITION
     /// (`not_a_loss`), or why this worker is out of the job.
     uint64_t regroup(uint64_t timeout_ns);
-    /// Whether workers wait to enter and there is room for them; the same on all workers.
-    bool membership_changed(uint64_t timeout_ns);
 
     /// Registers state of the program. Throws INVALID_ARGUMENT for a name that is taken. Any thread.
     void add(const std::shared_ptr<Blob> &blob);

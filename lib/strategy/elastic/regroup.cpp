@@ -132,7 +132,7 @@ uint64_t Elastic::regroup(uint64_t timeout_ns) {
 
 Generation Elastic::next(uint64_t timeout_ns) {
     try {
-        return job_.elastic.membership()->next(holdings(), timeout_ns);
+        return job_.elastic.membership()->next(holdings(), timeout_ns, job_.leaving.announced());
     } catch (const std::exception &caught) {
         drop_out(as_failure(caught));
         throw;

@@ -42,7 +42,7 @@ inline const ValueFunction kReduceTo("mdist_strategy_reduce_to");
 inline const ValueFunction kGather("mdist_strategy_gather");
 inline const ValueFunction kReadVariable("mdist_variable_read");
 inline const CallFunction kCreateVariableOutside("mdist_variable_create", Pattern::kMeet);
-inline const CallFunction kCheckPreemption("mdist_preemption_check", Pattern::kMeet);
+inline const CallFunction kCheckMembership("mdist_membership_check", Pattern::kMeet);
 inline const CallFunction kSaveCheckpoint("mdist_checkpoint_save", Pattern::kMeet);
 inline const CallFunction kRestoreCheckpoint("mdist_checkpoint_restore", Pattern::kMeet);
 inline const CallFunction kClearCheckpoints("mdist_checkpoint_clear", Pattern::kMeet);
@@ -53,7 +53,6 @@ inline const CallFunction kDistributeFromFunction("mdist_distribute_from_functio
 inline const CallFunction kNextElement("mdist_iterator_next", Pattern::kMeet);
 inline const CallFunction kCommit("mdist_commit", Pattern::kMeet);
 inline const CallFunction kRegroup("mdist_regroup", Pattern::kMeet);
-inline const CallFunction kMembershipChanged("mdist_membership_changed", Pattern::kMeet);
 inline const CallFunction kCreateGroup("mdist_group_create", Pattern::kMeet);
 
 // Before there are replicas:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Job: what one worker knows of the workers that train together. Its parts say who takes part (Replicas), whom a call
-// is for (Reach), how all communicate (Communication, Groups), how an elastic job goes on (Generations) and when the
-// job ends (Use). It knows nothing of values and steps.
+// is for (Reach), how all communicate (Communication, Groups), how an elastic job goes on (Generations), who is to
+// leave (Leaving) and when the job ends (Use). It knows nothing of values and steps.
 //
 // One thread at a time uses a job: the one that holds the Turn (turn.h). During a run the replicas borrow the turn, and
 // during a merge the merge function borrows it. A run opened by mdist_run_begin (steps/open_runs.h) holds the turn
@@ -11,6 +11,7 @@
 #include "strategy/job/communication.h"
 #include "strategy/job/generations.h"
 #include "strategy/job/groups.h"
+#include "strategy/job/leaving.h"
 #include "strategy/job/reach.h"
 #include "strategy/job/replicas.h"
 #include "strategy/job/team.h"
@@ -64,6 +65,7 @@ class Job : public std::enable_shared_from_this<Job> {
     Communication comm; // its threads use the members above
     Groups groups;
     Use use;
+    Leaving leaving{*this};
 
   private:
     void join(const Config &config);

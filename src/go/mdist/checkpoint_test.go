@@ -105,23 +105,22 @@ func TestPositionsOfIteratorsAreRestoredAndAllFilesRemoved(t *testing.T) {
 }
 
 func TestAnAnnouncementEndsTheProgramAtTheNextCheck(t *testing.T) {
-	strategy := newStrategy(2)
 	for _, expected := range [][]mdist.Verdict{{mdist.SaveAndEnd}, {mdist.SaveAndOn, mdist.GoOn}} {
-		preemption := must(strategy.NewPreemption(time.Duration(len(expected)-1) * time.Hour))
-		verdict, worker, err := preemption.Check()
+		strategy := newStrategy(2)
+		verdict, rank, err := strategy.CheckMembership()
 		succeeds(t, err)
-		equal(t, "verdict and worker before", []int{int(verdict), worker}, []int{int(mdist.GoOn), -1})
+		equal(t, "verdict and rank before", []int{int(verdict), rank}, []int{int(mdist.GoOn), -1})
 		announced := make(chan struct{})
-		go func() { preemption.Announce(); close(announced) }()
+		go func() { strategy.Leave(time.Duration(len(expected)-1) * time.Hour); close(announced) }()
 		<-announced
 		for _, one := range expected {
-			verdict, worker, err = preemption.Check()
+			verdict, rank, err = strategy.CheckMembership()
 			succeeds(t, err)
 			equal(t, "verdict", verdict, one)
-			equal(t, "worker", worker, 0)
+			equal(t, "rank", rank, 0)
 		}
-		preemption.Close()
-		preemption.Announce() // ignored
+		strategy.Close()
+		strategy.Leave(0) // ignored
 	}
 }
 

@@ -31,7 +31,7 @@ func (s *Strategy) Commit(step uint64) error {
 }
 
 // Regroup forms the next generation of the job, of the workers that are left and those that have come, and restores the
-// newest commit of which all is left. Call it when a call has failed because a worker was lost, when MembershipChanged
+// newest commit of which all is left. Call it when a call has failed because a worker was lost, when CheckMembership
 // says so, and on a newcomer (IsJoining) before its first step.
 //
 // Afterwards the strategy, variables, datasets, iterators, checkpoints, gradients and blobs go on. Groups, calls, works
@@ -54,16 +54,6 @@ func (s *Strategy) Regroup() (Change, error) {
 		FirstReplicaID:    int(change.first_replica_id),
 		LocalReplicaCount: int(change.local_replica_count),
 	}, nil
-}
-
-// MembershipChanged says whether newcomers wait and the job has room for them, or a worker is to leave: the same on all
-// workers, which all ask. If so, Commit and Regroup.
-func (s *Strategy) MembershipChanged() (bool, error) {
-	defer runtime.KeepAlive(s)
-	var changed C.int32_t
-	var story *C.mdist_error_t
-	err := check(C.mdist_membership_changed(s.handle, &changed, nil, &story), &story)
-	return changed != 0, err
 }
 
 // IsJoining says whether this worker is a newcomer to a job that is at work, and has not called Regroup yet. Until then

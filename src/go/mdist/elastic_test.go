@@ -15,8 +15,7 @@ func TestAJobOfFixedSizeIsNotElastic(t *testing.T) {
 	strategy := newStrategy(2)
 	defer strategy.Close()
 	_, regrouped := strategy.Regroup()
-	_, asked := strategy.MembershipChanged()
-	for _, err := range []error{strategy.Commit(1), regrouped, asked} {
+	for _, err := range []error{strategy.Commit(1), regrouped} {
 		var failed *mdist.Error
 		if !errors.As(err, &failed) || failed.Reason != "not_elastic" {
 			t.Errorf("found %v", err)

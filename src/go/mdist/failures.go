@@ -76,7 +76,7 @@ func (f *failures) callBack(function func() error) C.int32_t {
 	code := f.call(function)
 	if code != 0 {
 		why := f.words(code)
-		C.mdist_fail_because(why)
+		C.mdist_fail(0, why)
 		freeText(why)
 	}
 	return C.int32_t(code)

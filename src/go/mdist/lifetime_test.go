@@ -79,7 +79,7 @@ func richCycle(close bool) error {
 	iterator := must(dataset.Iterate())
 	element := must(iterator.Next())
 	structure := must(mdist.NewStructure(map[string]*mdist.Value{"x.0": value, "x.1": value}))
-	checkpoint, preemption := must(strategy.NewCheckpoint("unused", 1)), must(strategy.NewPreemption(0))
+	checkpoint := must(strategy.NewCheckpoint("unused", 1))
 	if err := checkpoint.Add("", variable); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func richCycle(close bool) error {
 	runtime.KeepAlive(memory)
 	if close {
 		for _, object := range []interface{ Close() }{element[0], element[1], iterator, dataset, batches, source, value,
-			structure, checkpoint, preemption, variable, strategy} {
+			structure, checkpoint, variable, strategy} {
 			object.Close()
 		}
 		memory.Free()

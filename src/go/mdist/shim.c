@@ -257,12 +257,6 @@ mdist_status_t mdistgo_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64
     return mdist_checkpoint_restore(checkpoint, number, restored, &options, error);
 }
 
-mdist_status_t mdistgo_preemption_create(mdist_strategy_t *strategy, uint64_t grace_ns, mdist_preemption_t **out,
-                                         mdist_error_t **error) {
-    const mdist_preemption_options_t options = {sizeof options, 0, grace_ns};
-    return mdist_preemption_create(strategy, out, &options, error);
-}
-
 mdist_status_t mdistgo_gradients_create(mdist_strategy_t *strategy, const mdist_tensor_t *like, size_t count,
                                         int32_t lent, uint32_t flags, int32_t op, uint64_t bucket_bytes,
                                         double clip_norm, mdist_gradients_t **out, mdist_error_t **error) {
@@ -272,13 +266,13 @@ mdist_status_t mdistgo_gradients_create(mdist_strategy_t *strategy, const mdist_
 }
 
 mdist_status_t mdistgo_exit(mdist_replica_t *replica, int32_t code, const char *why, mdist_error_t **error) {
-    mdist_fail_because(why);
+    mdist_fail(0, why == NULL ? "" : why);
     return mdist_replica_exit(replica, code, error);
 }
 
 mdist_status_t mdistgo_merge_end(mdist_replica_t *replica, int32_t code, const char *why, mdist_value_t *const *values,
                                  mdist_tensor_t *results, size_t count, mdist_error_t **error) {
-    mdist_fail_because(why);
+    mdist_fail(0, why == NULL ? "" : why);
     return mdist_merge_end(replica, code, values, results, count, error);
 }
 

@@ -115,8 +115,6 @@ mdist_status_t mdistgo_copy(mdist_replica_t *replica, mdist_tensor_t to, mdist_t
 // Options are structs that cgo would have Go fill in.
 mdist_status_t mdistgo_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64_t number, int32_t partial,
                                           uint64_t *restored, mdist_error_t **error);
-mdist_status_t mdistgo_preemption_create(mdist_strategy_t *strategy, uint64_t grace_ns, mdist_preemption_t **out,
-                                         mdist_error_t **error);
 mdist_status_t mdistgo_gradients_create(mdist_strategy_t *strategy, const mdist_tensor_t *like, size_t count,
                                         int32_t lent, uint32_t flags, int32_t op, uint64_t bucket_bytes,
                                         double clip_norm, mdist_gradients_t **out, mdist_error_t **error);

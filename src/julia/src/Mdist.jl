@@ -57,7 +57,7 @@ include("gpu.jl")
 include("run.jl")
 include("reduce.jl")
 include("checkpoint.jl")
-include("preemption.jl")
+include("membership.jl")
 include("elastic.jl")
 
 function __init__()

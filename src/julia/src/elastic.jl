@@ -134,7 +134,7 @@ end
     change = Mdist.regroup(strategy; timeout = 0)
 
 Forms the next generation of the job, of the workers that are left and those that have come, and restores the newest commit
-of which all is left. Call it when a call has failed because a worker was lost, when `Mdist.membership_changed` says so, and
+of which all is left. Call it when a call has failed because a worker was lost, when `Mdist.check_membership` says so, and
 on a newcomer (`Mdist.is_joining`) before its first step. It gives `generation`, `step` (of the commit), `worker`,
 `worker_count`, `first_replica_id` and `local_replica_count`.
 
@@ -156,23 +156,6 @@ function regroup(strategy::Strategy; timeout::Real = 0)
         generation = Int(found.generation), step = Int(found.step), rank = Int(found.rank),
         worker_count = Int(found.worker_count), first_replica_id = Int(found.first_replica_id),
         local_replica_count = Int(found.local_replica_count))
-end
-
-"""
-    Mdist.membership_changed(strategy; timeout = 0)
-
-Whether newcomers wait and the job has room for them, or a worker is to leave: the same on all workers, which all ask.
-If so, `Mdist.commit` and `Mdist.regroup`.
-"""
-function membership_changed(strategy::Strategy; timeout::Real = 0)
-    limits = options(timeout)
-    changed = Ref{Int32}(0)
-    check() do error
-        @ccall libmdist.mdist_membership_changed(
-            strategy::Ptr{mdist_strategy_t}, changed::Ref{Int32}, limits::Ref{mdist_call_options_t},
-            error::Out{mdist_error_t})::Int32
-    end
-    return changed[] != 0
 end
 
 """

@@ -55,6 +55,6 @@ function fail_because(exception)
         string(typeof(exception))
     end
     text = replace(words, '\0' => ' ')
-    @ccall libmdist.mdist_fail_because(text::Cstring)::Cvoid
+    @ccall libmdist.mdist_fail(0::Int32, text::Cstring)::Cvoid
     return nothing
 end

@@ -14,7 +14,6 @@ mutable struct mdist_error_t end
 mutable struct mdist_gradients_t end
 mutable struct mdist_group_t end
 mutable struct mdist_iterator_t end
-mutable struct mdist_preemption_t end
 mutable struct mdist_record_writer_t end
 mutable struct mdist_replica_t end
 mutable struct mdist_strategy_t end
@@ -120,12 +119,6 @@ struct mdist_restore_options_t
     struct_size::UInt32
     flags::UInt32
     timeout_ns::UInt64
-end
-
-struct mdist_preemption_options_t
-    struct_size::UInt32
-    flags::UInt32
-    grace_ns::UInt64
 end
 
 struct mdist_change_t
@@ -297,11 +290,12 @@ end
     GRADIENTS_NO_NORM = 4
 end
 
-"What all workers are to do after a step: go on, save and go on, or save and end the program."
-@enum PreemptionVerdict::Int32 begin
-    PREEMPTION_GO_ON = 0
-    PREEMPTION_SAVE = 1
-    PREEMPTION_END = 2
+"What all workers are to do after a step: go on, save and go on, save and end the program, or commit and regroup."
+@enum Verdict::Int32 begin
+    VERDICT_GO_ON = 0
+    VERDICT_SAVE = 1
+    VERDICT_END = 2
+    VERDICT_REGROUP = 3
 end
 
 "Version of the library that is running: 10000 * major + 100 * minor + patch."

@@ -59,7 +59,7 @@ calling(::Replica, ::Nothing) = nothing
 # has just taken. A thread that an older Julia does not know must not touch anything of Julia's.
 function combine(left::Ptr{T}, right::Ptr{T}, out::Ptr{T}, count::UInt64, own::Ptr{Combination{F,T}}) where {F,T}
     if VERSION < v"1.9" && !(pthread_self() in CALLING_THREADS)
-        @ccall libmdist.mdist_fail_because(pointer(REFUSAL)::Ptr{UInt8})::Cvoid
+        @ccall libmdist.mdist_fail(0::Int32, pointer(REFUSAL)::Ptr{UInt8})::Cvoid
         return Int32(1)
     end
     state = @ccall jl_gc_unsafe_enter()::Int8

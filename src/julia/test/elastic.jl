@@ -3,7 +3,7 @@
 
 @testset "a job of fixed size is not elastic" begin
     strategy = strategy_of(2)
-    for call in (() -> Mdist.commit(strategy, 1), () -> Mdist.regroup(strategy), () -> Mdist.membership_changed(strategy))
+    for call in (() -> Mdist.commit(strategy, 1), () -> Mdist.regroup(strategy))
         refused = thrown(call)
         @test refused isa MdistError && refused.reason == "not_elastic"
     end

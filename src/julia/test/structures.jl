@@ -77,10 +77,9 @@ end
 
 @testset "an announcement ends the program at the next check" begin
     strategy = strategy_of(2)
-    preemption = Mdist.Preemption(strategy)
-    @test Mdist.verdict(preemption) == (Mdist.PREEMPTION_GO_ON, -1)
-    Mdist.announce(preemption)
-    @test Mdist.verdict(preemption) == (Mdist.PREEMPTION_END, 0)
+    @test Mdist.check_membership(strategy) == (Mdist.VERDICT_GO_ON, -1)
+    Mdist.leave(strategy)
+    @test Mdist.check_membership(strategy) == (Mdist.VERDICT_END, 0)
     Mdist.check_health(strategy)
     Mdist.abort(strategy)
     @test thrown(() -> Mdist.check_health(strategy)).status == Mdist.ERR_ABORTED

@@ -62,7 +62,6 @@ from .log import log_set_level, log_set_sink
 from .loop import Loop
 from .memory import alloc, alloc_pinned
 from .operators import Operator
-from .preemption import Preemption
 from .prepared import Preparation, Prepared
 from .records import RecordWriter
 from .replica import Replica
@@ -76,7 +75,7 @@ Error.__module__ = __name__  # tracebacks say mdist.Error
 
 __all__ = [
     *_abi_names, "Blob", "Checkpoint", "Config", "Dataset", "Dense", "Error", "GpuArray", "Gpus", "Gradients", "Group",
-    "InputPipeline", "Iterator", "Loop", "Operator", "Preemption", "Preparation", "Prepared", "RecordWriter", "Reduced",
+    "InputPipeline", "Iterator", "Loop", "Operator", "Preparation", "Prepared", "RecordWriter", "Reduced",
     "Regrouped", "Replica", "Run", "Strategy", "Typed", "Value", "Variable", "Work", "__version__", "alloc",
     "alloc_pinned", "copy", "current_replica", "current_strategy", "from_dlpack", "gpus", "has", "latest_checkpoint",
     "log_set_level", "log_set_sink", "set_default_strategy", "typing", "version",

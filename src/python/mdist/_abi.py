@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types, constants and functions of the C headers. Written by ../generate from include/mdist/*.h; do not edit."""
-from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64,
-                    c_void_p)
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32,
+                    c_uint64, c_void_p)
 from enum import IntEnum
 
 __version__ = "0.3.0"
@@ -103,10 +103,11 @@ class LogLevel(IntEnum):
     DEBUG = 4
 
 
-class PreemptionVerdict(IntEnum):
+class Verdict(IntEnum):
     GO_ON = 0
     SAVE = 1
     END = 2
+    REGROUP = 3
 
 
 class Status(IntEnum):
@@ -131,6 +132,12 @@ class Status(IntEnum):
     CALLBACK = -17
     DEVICE = -18
     INTERNAL = -19
+
+
+class Departure(IntEnum):
+    DEPARTURE_JOB_FAILED = 0
+    DEPARTURE_LOST = 1
+    DEPARTURE_LEFT = 2
 
 
 class Implementation(IntEnum):
@@ -197,6 +204,14 @@ class RestoreOptions(Structure):
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("timeout_ns", c_uint64),
+    ]
+
+
+class Task(Structure):
+    _fields_ = [
+        ("task_type", c_int32),
+        ("task_index", c_uint32),
+        ("address", c_char_p),
     ]
 
 
@@ -287,6 +302,13 @@ class RecordWriterOptions(Structure):
     ]
 
 
+class Dlpack(Structure):
+    _fields_ = [
+        ("plain", c_void_p),
+        ("versioned", c_void_p),
+    ]
+
+
 class Change(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -333,11 +355,27 @@ class InputContext(Structure):
     ]
 
 
-class PreemptionOptions(Structure):
+class StoreOptions(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
-        ("flags", c_uint32),
-        ("grace_ns", c_uint64),
+        ("worker_count", c_uint32),
+        ("restart", c_uint32),
+        ("reserved", c_uint32),
+        ("job", c_char_p),
+        ("secret", c_char_p),
+        ("config", c_void_p),
+    ]
+
+
+class StoreInfo(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("joined", c_uint32),
+        ("first_gone", c_uint32),
+        ("ended", c_int32),
+        ("committed", c_int32),
+        ("address", c_char * 320),
+        ("progress", c_char * 3072),
     ]
 
 
@@ -419,9 +457,7 @@ FUNCTIONS = {
     "mdist_checkpoint_clear": (c_int32, [c_void_p, POINTER(CallOptions), c_void_pp]),
     "mdist_checkpoint_latest": (c_int32, [c_char_p, POINTER(c_uint64), c_void_pp]),
     "mdist_checkpoint_destroy": (None, [c_void_p]),
-    "mdist_cluster_create": (c_int32, [c_void_pp, c_void_pp]),
-    "mdist_cluster_add_task": (c_int32, [c_void_p, c_int32, c_uint32, c_char_p, c_void_pp]),
-    "mdist_cluster_set_task": (c_int32, [c_void_p, c_int32, c_uint32, c_void_pp]),
+    "mdist_cluster_create": (c_int32, [POINTER(Task), c_size_t, c_int32, c_uint32, c_void_pp, c_void_pp]),
     "mdist_cluster_from_config": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_cluster_from_tf_config": (c_int32, [c_char_p, c_size_t, c_void_pp, c_void_pp]),
     "mdist_cluster_from_slurm": (c_int32, [POINTER(c_int32), POINTER(c_uint32), c_size_t, c_uint32, c_void_pp,
@@ -529,16 +565,11 @@ FUNCTIONS = {
     "mdist_dataset_unbatch": (c_int32, [c_void_p, c_void_pp, POINTER(DatasetOptions), c_void_pp]),
     "mdist_dataset_rebatch": (c_int32, [c_void_p, POINTER(c_uint64), c_size_t, c_void_pp, POINTER(DatasetOptions),
         c_void_pp]),
-    "mdist_value_from_dlpack": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
-    "mdist_value_from_dlpack_versioned": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
-    "mdist_buffer_from_dlpack": (c_int32, [c_void_p, POINTER(Buffer), c_void_pp]),
-    "mdist_buffer_from_dlpack_versioned": (c_int32, [c_void_p, POINTER(Buffer), c_void_pp]),
-    "mdist_value_to_dlpack": (c_int32, [c_void_p, c_size_t, c_void_pp, c_void_pp]),
-    "mdist_value_to_dlpack_versioned": (c_int32, [c_void_p, c_size_t, c_void_pp, c_void_pp]),
+    "mdist_value_from_dlpack": (c_int32, [POINTER(Dlpack), c_void_pp, c_void_pp]),
+    "mdist_buffer_from_dlpack": (c_int32, [POINTER(Dlpack), POINTER(Buffer), c_void_pp]),
+    "mdist_value_to_dlpack": (c_int32, [c_void_p, c_size_t, c_uint32, POINTER(Dlpack), c_void_pp]),
     "mdist_commit": (c_int32, [c_void_p, c_uint64, POINTER(CallOptions), c_void_pp]),
     "mdist_regroup": (c_int32, [c_void_p, POINTER(Change), POINTER(CallOptions), c_void_pp]),
-    "mdist_membership_changed": (c_int32, [c_void_p, POINTER(c_int32), POINTER(CallOptions), c_void_pp]),
-    "mdist_strategy_is_joining": (c_int32, [c_void_p]),
     "mdist_blob_create": (c_int32, [c_void_p, c_char_p, c_size_t, BlobSaveFn, BlobRestoreFn, c_void_p, FreeFn,
         c_void_pp, c_void_pp]),
     "mdist_blob_destroy": (None, [c_void_p]),
@@ -588,6 +619,10 @@ FUNCTIONS = {
     "mdist_average_loss": (c_int32, [c_void_p, POINTER(Tensor), POINTER(Tensor), POINTER(c_uint64), POINTER(c_double),
         POINTER(CallOptions), c_void_pp]),
     "mdist_scale_regularization": (c_int32, [c_void_p, POINTER(Tensor), POINTER(c_double), c_void_pp]),
+    "mdist_membership_leave": (None, [c_void_p, c_uint64]),
+    "mdist_membership_check": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_uint32), POINTER(CallOptions),
+        c_void_pp]),
+    "mdist_strategy_is_joining": (c_int32, [c_void_p]),
     "mdist_alloc": (c_int32, [c_void_p, c_uint32, c_size_t, c_void_pp, c_void_pp]),
     "mdist_free": (None, [c_void_p]),
     "mdist_send": (c_int32, [c_void_p, c_uint32, c_uint64, POINTER(Buffer), POINTER(CallOptions), c_void_pp]),
@@ -598,11 +633,6 @@ FUNCTIONS = {
         c_void_pp]),
     "mdist_operator_register": (c_int32, [c_char_p, c_size_t, CombineFn, c_void_p, POINTER(c_int32), c_void_pp]),
     "mdist_operator_unregister": (None, [c_int32]),
-    "mdist_preemption_create": (c_int32, [c_void_p, c_void_pp, POINTER(PreemptionOptions), c_void_pp]),
-    "mdist_preemption_announce": (None, [c_void_p]),
-    "mdist_preemption_check": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_uint32), POINTER(CallOptions),
-        c_void_pp]),
-    "mdist_preemption_destroy": (None, [c_void_p]),
     "mdist_prepared_create": (c_int32, [c_void_p, c_uint32, POINTER(CollectiveDescription), c_void_pp,
         POINTER(CallOptions), c_void_pp]),
     "mdist_prepared_run": (c_int32, [c_void_p, c_void_p, c_void_pp]),
@@ -621,19 +651,14 @@ FUNCTIONS = {
     "mdist_error_replica": (c_uint32, [c_void_p]),
     "mdist_error_rank": (c_uint32, [c_void_p]),
     "mdist_error_native": (c_int64, [c_void_p]),
-    "mdist_fail_because": (None, [c_char_p]),
-    "mdist_fail_with": (None, [c_int32]),
+    "mdist_fail": (None, [c_int32, c_char_p]),
     "mdist_error_free": (None, [c_void_p]),
-    "mdist_store_create": (c_int32, [c_char_p, c_uint32, c_char_p, c_uint32, c_char_p, c_void_pp, c_void_pp]),
-    "mdist_store_create_elastic": (c_int32, [c_char_p, c_void_p, c_char_p, c_char_p, c_void_pp, c_void_pp]),
+    "mdist_store_create": (c_int32, [c_char_p, c_void_pp, POINTER(StoreOptions), c_void_pp]),
+    "mdist_store_describe": (c_int32, [c_void_p, POINTER(StoreInfo), c_void_pp]),
     "mdist_store_worker_ended": (c_int32, [c_void_p, c_uint64, c_void_pp]),
     "mdist_store_left_behind": (c_int32, [c_void_p, POINTER(c_uint64), POINTER(c_int32), c_void_pp]),
-    "mdist_store_ended": (c_int32, [c_void_p, POINTER(c_int32), POINTER(c_int32), c_void_pp]),
     "mdist_store_dismiss": (c_int32, [c_void_p, c_uint64, c_void_pp]),
-    "mdist_store_address": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
     "mdist_store_restart": (c_int32, [c_void_p, c_uint32, c_uint32, c_void_pp]),
-    "mdist_store_progress": (c_int32, [c_void_p, POINTER(c_uint32), c_char_p, c_size_t, POINTER(c_size_t), c_void_pp]),
-    "mdist_store_first_gone": (c_int32, [c_void_p, POINTER(c_uint32), c_void_pp]),
     "mdist_store_destroy": (None, [c_void_p]),
     "mdist_strategy_create": (c_int32, [c_void_p, c_void_pp, c_void_pp]),
     "mdist_strategy_abort": (None, [c_void_p]),
@@ -713,13 +738,13 @@ FUNCTIONS = {
 __all__ = [
     "Aggregation", "Assign", "BlobRestoreFn", "BlobSaveFn", "Buffer", "CallOptions", "Change", "ClusterInfo",
     "CollectiveDescription", "CollectiveKind", "CombineFn", "Compression", "ConfigKey", "DATASET_ANY_THREAD",
-    "DATASET_DROP_REMAINDER", "DATASET_SAME_ORDER", "DATASET_UNORDERED", "DatasetFn", "DatasetOptions", "DeviceKind",
-    "Dtype", "ElementFn", "FOREVER", "FUNCTIONS", "FetchFn", "FilterFn", "FreeFn", "GenerateFn", "GradientsFlags",
-    "GradientsOptions", "INPUT_NO_SPLIT", "INPUT_PLACE_ON_DEVICE", "INPUT_WHOLE_STEPS", "Implementation",
-    "InputContext", "InputOptions", "LATEST", "LogFn", "LogLevel", "LoopFn", "MAX_RANK", "MapFn", "MergeFn", "NONE",
-    "ONE_PER_WORKER", "OPERATOR_MAX_BYTES", "OnCorrupt", "PreemptionOptions", "PreemptionVerdict", "RESTORE_PARTIAL",
-    "ReadOptions", "RecordWriterOptions", "ReduceOp", "ReplicationMode", "RestoreOptions", "RunIo", "ShardPolicy",
-    "Status", "StepFn", "Synchronization", "TaskInfo", "TaskType", "Tensor", "UNKNOWN_LENGTH", "Uneven", "UpdateFn",
-    "VERSION", "VERSION_MAJOR", "VERSION_MINOR", "VERSION_PATCH", "ValueFn", "ValueKind", "VariableOptions",
-    "WorkDoneFn", "c_void_pp",
+    "DATASET_DROP_REMAINDER", "DATASET_SAME_ORDER", "DATASET_UNORDERED", "DatasetFn", "DatasetOptions", "Departure",
+    "DeviceKind", "Dlpack", "Dtype", "ElementFn", "FOREVER", "FUNCTIONS", "FetchFn", "FilterFn", "FreeFn", "GenerateFn",
+    "GradientsFlags", "GradientsOptions", "INPUT_NO_SPLIT", "INPUT_PLACE_ON_DEVICE", "INPUT_WHOLE_STEPS",
+    "Implementation", "InputContext", "InputOptions", "LATEST", "LogFn", "LogLevel", "LoopFn", "MAX_RANK", "MapFn",
+    "MergeFn", "NONE", "ONE_PER_WORKER", "OPERATOR_MAX_BYTES", "OnCorrupt", "RESTORE_PARTIAL", "ReadOptions",
+    "RecordWriterOptions", "ReduceOp", "ReplicationMode", "RestoreOptions", "RunIo", "ShardPolicy", "Status", "StepFn",
+    "StoreInfo", "StoreOptions", "Synchronization", "Task", "TaskInfo", "TaskType", "Tensor", "UNKNOWN_LENGTH",
+    "Uneven", "UpdateFn", "VERSION", "VERSION_MAJOR", "VERSION_MINOR", "VERSION_PATCH", "ValueFn", "ValueKind",
+    "VariableOptions", "Verdict", "WorkDoneFn", "c_void_pp",
 ]

@@ -7,26 +7,23 @@ import sys
 from collections import deque
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int32, c_int64, c_uint64, c_void_p, py_object
 
-from ._abi import Buffer, DeviceKind, Dtype
+from ._abi import Buffer, DeviceKind, Dlpack, Dtype
 from ._dtypes import _KNOWN, _TYPES
 from ._library import _lib, _python
 from ._numpy import numpy
-from .errors import _call, _kind, _new
+from .errors import _call, _kind
 
 
-# The two layouts: name of a capsule, name once it is taken, where a DLManagedTensor has its deleter, functions.
+# The two layouts, by their fields of Dlpack: name of a capsule, name once it is taken, where a managed tensor has its
+# deleter, major version.
 _LAYOUTS = {
-    "legacy": (b"dltensor", b"used_dltensor", 56, _lib.mdist_value_from_dlpack, _lib.mdist_value_to_dlpack),
-    "versioned": (b"dltensor_versioned", b"used_dltensor_versioned", 16, _lib.mdist_value_from_dlpack_versioned,
-                  _lib.mdist_value_to_dlpack_versioned),
+    "plain": (b"dltensor", b"used_dltensor", 56, 0),
+    "versioned": (b"dltensor_versioned", b"used_dltensor_versioned", 16, 1),
 }
 _capsule_new = _python("PyCapsule_New", py_object, c_void_p, c_char_p, c_void_p)
 _capsule_has_name = _python("PyCapsule_IsValid", ctypes.c_int, py_object, c_char_p)
 _capsule_pointer = _python("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
 _capsule_rename = _python("PyCapsule_SetName", ctypes.c_int, py_object, c_char_p)
-
-
-_BUFFERS = {"legacy": _lib.mdist_buffer_from_dlpack, "versioned": _lib.mdist_buffer_from_dlpack_versioned}
 
 
 class _DLTensor(Structure):
@@ -36,7 +33,7 @@ class _DLTensor(Structure):
 
 
 # Where a managed tensor has its DLTensor, and its flags, of which 1 says that it is read-only.
-_DLPACK_TENSORS = {"legacy": (0, None), "versioned": (32, 24)}
+_DLPACK_TENSORS = {"plain": (0, None), "versioned": (32, 24)}
 _DLPACK_TYPES = {(0, 8): Dtype.INT8, (0, 32): Dtype.INT32, (0, 64): Dtype.INT64, (1, 8): Dtype.UINT8,
                  (1, 32): Dtype.UINT32, (1, 64): Dtype.UINT64, (2, 16): Dtype.FLOAT16, (2, 32): Dtype.FLOAT32,
                  (2, 64): Dtype.FLOAT64, (4, 16): Dtype.BFLOAT16, (0, 16): Dtype.INT16, (1, 16): Dtype.UINT16,
@@ -60,6 +57,12 @@ def _read_only(layout, managed):
     return flags_at is not None and bool(c_uint64.from_address(managed + flags_at).value & 1)
 
 
+def _buffer_of(layout, managed):
+    buffer = Buffer()
+    _call(_lib.mdist_buffer_from_dlpack, ctypes.byref(Dlpack(**{layout: managed})), ctypes.byref(buffer))
+    return buffer
+
+
 def _dense_buffer(source, writable):
     """(Buffer, the capsule that keeps its memory) of anything with __dlpack__ whose elements leave no gaps."""
     if not hasattr(source, "__dlpack__"):
@@ -67,9 +70,7 @@ def _dense_buffer(source, writable):
     capsule, layout, managed = _capsule_of(source)
     if writable and _read_only(layout, managed):
         raise ValueError("a read-only tensor, where results are to be written")
-    buffer = Buffer()
-    _call(_BUFFERS[layout], managed, ctypes.byref(buffer))
-    return buffer, capsule
+    return _buffer_of(layout, managed), capsule
 
 
 def _dlpack_view(source):
@@ -126,8 +127,10 @@ class _Export:
     waiting: deque[_Export] = deque()
 
     def __init__(self, value, index, layout):
-        self.name, _, self.deleter_at, _, to_dlpack = _LAYOUTS[layout]
-        self.managed = _new(to_dlpack, value._handle, index)
+        self.name, _, self.deleter_at, major = _LAYOUTS[layout]
+        out = Dlpack()
+        _call(_lib.mdist_value_to_dlpack, value._handle, index, major, ctypes.byref(out))
+        self.managed = getattr(out, layout)
         self.capsule = _capsule_new(self.managed, self.name, None)
 
     def finished(self):
@@ -167,7 +170,7 @@ class _Part:
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(f"a value on device {self.__dlpack_device__()} does not move to {tuple(dl_device)}")
         _Export.sweep()
-        layout = "versioned" if max_version and max_version[0] >= 1 else "legacy"
+        layout = "versioned" if max_version and max_version[0] >= 1 else "plain"
         one = _Export(self._value, self._index, layout)
         capsule = one.capsule  # held from before others sweep
         _Export.waiting.append(one)

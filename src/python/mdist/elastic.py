@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from ctypes import byref, c_char, c_int32, sizeof
+from ctypes import byref, c_char, c_int32, c_uint32, sizeof
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
-from ._abi import BlobRestoreFn, BlobSaveFn, Change
-from ._arguments import _count, _handle, _name, _options
+from ._abi import BlobRestoreFn, BlobSaveFn, Change, Verdict
+from ._arguments import _count, _handle, _name, _nanoseconds, _options
 from ._held import _Destroyable, _FREE, _keep, _kept
 from ._library import _lib
-from .errors import Error, _Failures, _call, _callback, _kind, _new
+from .errors import Error, _Failures, _call, _callback, _kind, _new, _or_none
 
 if TYPE_CHECKING:
     from .strategy import Strategy
@@ -47,7 +47,7 @@ class Elastic:
     def regroup(self, timeout: float | None = None) -> Regrouped:
         """Forms the next generation of the job, of the workers that are left and those that have come, and restores the
         newest commit of which all is left. Call it when a call has failed because a worker was lost, when
-        membership_changed() says so, and on a newcomer (is_joining) before its first step.
+        check_membership() says so, and on a newcomer (is_joining) before its first step.
 
         Afterwards the strategy, variables, datasets, iterators, checkpoints, gradients and blobs go on. Groups, calls,
         works and loops have ended. Take arrays of variables and gradients anew: what lies in the old ones has no
@@ -62,12 +62,19 @@ class Elastic:
                 variable._copies = change.local_replica_count
         return Regrouped(*(getattr(change, field) for field in Regrouped._fields))
 
-    def membership_changed(self, timeout: float | None = None) -> bool:
-        """Whether newcomers wait and the job has room for them, or a worker is to leave: the same on all workers, which
-        all ask. If so, commit() and regroup()."""
-        changed = c_int32()
-        _call(_lib.mdist_membership_changed, self._handle, byref(changed), _options(timeout))
-        return bool(changed.value)
+    def leave(self, grace: float = 0) -> None:
+        """This worker must leave; `grace` is the time in seconds from now to the end of the machine.
+
+        signal.signal(signal.SIGTERM, lambda *_: strategy.leave()), and after every step strategy.check_membership().
+        """
+        _lib.mdist_membership_leave(self._handle, _nanoseconds(grace))
+
+    def check_membership(self, timeout: float | None = None) -> tuple[Verdict, int]:
+        """(Verdict, rank of the worker that has said that it leaves, or -1): the same on all workers, which all ask.
+        REGROUP, only in an elastic job: commit() and regroup()."""
+        verdict, rank = c_int32(), c_uint32()
+        _call(_lib.mdist_membership_check, self._handle, byref(verdict), byref(rank), _options(timeout))
+        return Verdict(verdict.value), _or_none(rank.value)
 
     @property
     def is_joining(self) -> bool:

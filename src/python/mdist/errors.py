@@ -116,9 +116,9 @@ def _fail_because(exception):
     try:
         # What the library has said itself it recognizes.
         words = exception.args[0] if isinstance(exception, Error) else f"{type(exception).__name__}: {exception}"
-        _lib.mdist_fail_because(words.split("\0")[0].encode(errors="backslashreplace"))
+        _lib.mdist_fail(0, words.split("\0")[0].encode(errors="backslashreplace"))
     except Exception:  # of their __str__
-        _lib.mdist_fail_because(type(exception).__name__.encode())
+        _lib.mdist_fail(0, type(exception).__name__.encode())
 
 
 class _Failures(dict):
@@ -196,6 +196,6 @@ class _Hook:
     def __call__(self, unraisable):
         trace = unraisable.exc_traceback
         if trace is not None and trace.tb_frame.f_code in _callbacks:
-            _lib.mdist_fail_with(_common_failures.add(unraisable.exc_value))
+            _lib.mdist_fail(_common_failures.add(unraisable.exc_value), None)
         else:
             self.other(unraisable)

@@ -58,23 +58,26 @@ class Training:
         found = self.strategy.values_from_function(lambda i, count: i)
         assert found.numpy(0) == change.first_replica_id == self.strategy.first_replica_id, change
         if change.worker_count < int(os.environ["MDIST_ELASTIC_MAX_WORKERS"]):
-            while not self.strategy.membership_changed():
+            while not self.changed():
                 pass
             self.strategy.commit(self.at)
             self.regroup()
+
+    def changed(self):
+        return self.strategy.check_membership()[0] == mdist.Verdict.REGROUP
 
     def go_on(self):
         """One step, and now and then a commit. Whether to regroup."""
         try:
             if self.at == STEPS:  # they have regrouped after the last step
-                return self.strategy.membership_changed()
+                return self.changed()
             (rows,) = next(self.rows)
             self.strategy.run(self.step, rows)
             self.at += 1
             if self.at % EVERY:
                 return False
             self.strategy.commit(self.at)
-            return self.strategy.membership_changed()  # after the last step, all meet here
+            return self.changed()  # after the last step, all meet here
         except mdist.Error as error:
             assert error.status in (mdist.Status.PEER_LOST, mdist.Status.ABORTED, mdist.Status.TIMEOUT), repr(error)
             return True
@@ -93,7 +96,7 @@ def training():
         result = training.weight.read().numpy(0).tolist(), int(training.seen.read().numpy(0)), mapped.numpy(0).tolist()
         if strategy.is_chief:
             print(*result, flush=True)
-        strategy.membership_changed()  # all have read
+        strategy.check_membership()  # all have read
 
 
 def error_of(call, *arguments):
@@ -114,7 +117,7 @@ def mistakes():
         assert strategy.regroup() == (2, 3, own, 2, 2 * own, 2)
         assert taken == [(2 * own + i, b"one") for i in range(2)], taken
         assert weight.read().numpy(0).tolist() == [0]
-        assert not strategy.membership_changed() and not strategy.is_joining
+        assert strategy.check_membership() == (mdist.Verdict.GO_ON, -1) and not strategy.is_joining
         if own == 0:  # member 0 is here
             error = error_of(strategy.run, lambda replica: replica.barrier(group=group) if replica.id == 0 else None)
         else:

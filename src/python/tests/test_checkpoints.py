@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints: files that others read, too; what is restored by how many replicas; preemption; scopes."""
+"""Checkpoints: files that others read, too; what is restored by how many replicas; leaving; scopes."""
 import json
 import pathlib
 import struct
@@ -110,19 +110,15 @@ class Checkpoints(WithStrategy):
         self.assertEqual(caught.exception.status, mdist.Status.BAD_HANDLE)
 
 
-class Preemptions(WithStrategy):
+class Leaving(WithStrategy):
     def test_an_announcement_ends_the_program_at_the_next_check(self):
-        preemption = mdist.Preemption(self.strategy)
-        self.assertEqual(preemption.check(), (mdist.PreemptionVerdict.GO_ON, -1))
-        threading.Thread(target=preemption.announce).run()
-        self.assertEqual(preemption.check(timeout=60), (mdist.PreemptionVerdict.END, 0))
+        self.assertEqual(self.strategy.check_membership(), (mdist.Verdict.GO_ON, -1))
+        threading.Thread(target=self.strategy.leave).run()
+        self.assertEqual(self.strategy.check_membership(timeout=60), (mdist.Verdict.END, 0))
 
     def test_with_grace_it_is_saved_first(self):
-        preemption = mdist.Preemption(self.strategy, grace=3600)
-        preemption.announce()
-        self.assertEqual([preemption.check()[0].name for _ in range(2)], ["SAVE", "GO_ON"])
-        preemption.destroy()
-        preemption.announce()  # ignored
+        self.strategy.leave(grace=3600)
+        self.assertEqual([self.strategy.check_membership()[0].name for _ in range(2)], ["SAVE", "GO_ON"])
 
     def test_health(self):
         self.strategy.check_health()

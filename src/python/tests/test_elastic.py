@@ -23,7 +23,7 @@ def kept(returned, size=6):
 
 class Elastic(WithStrategy):
     def test_a_job_of_fixed_size_says_that_it_is_not_elastic(self):
-        for call in lambda: self.strategy.commit(1), self.strategy.regroup, self.strategy.membership_changed:
+        for call in lambda: self.strategy.commit(1), self.strategy.regroup:
             with self.assertRaises(mdist.Error) as caught:
                 call()
             self.assertEqual(caught.exception.reason, "not_elastic")

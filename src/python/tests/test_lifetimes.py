@@ -85,7 +85,7 @@ class Stress(WithStrategy):
         """One of each, unreachable, and only the garbage collector can tell."""
         for one in (mdist.Value(floats(1)), mdist.Value.wrap(floats(1)), mdist.Config(),
                     mdist.Strategy(devices="cpu*2"), mdist.Dataset.from_tensors(floats(1)),
-                    mdist.Value({"x": [floats(1)]}), mdist.Preemption(self.strategy)):
+                    mdist.Value({"x": [floats(1)]})):
             one.itself = one
 
     def litter_iterators(self, until, released):

@@ -110,7 +110,7 @@ int train(mdist_strategy_t *strategy, const MappedBoard &board, bool is_elastic)
         }
         if (status == MDIST_OK && ++at % kCommitEvery == 0 && is_elastic) {
             status = mdist_commit(strategy, at, nullptr, &error);
-            if (status == MDIST_OK) status = mdist_membership_changed(strategy, &regroups, nullptr, &error);
+            if (status == MDIST_OK) status = mdist_membership_check(strategy, &regroups, nullptr, nullptr, &error);
         }
         if (status != MDIST_OK && !is_elastic) require_ok(status, error);
         if (status != MDIST_OK) regroups = 1;
@@ -127,9 +127,9 @@ void add(const MappedBoard &board, double library_ns, double floor_ns) {
 
 /// Waits for all workers.
 void meet(mdist_strategy_t *strategy) {
-    int32_t changed = 0;
+    int32_t verdict = 0;
     mdist_error_t *error = nullptr;
-    require_ok(mdist_membership_changed(strategy, &changed, nullptr, &error), error);
+    require_ok(mdist_membership_check(strategy, &verdict, nullptr, nullptr, &error), error);
 }
 
 /// Commits and copies, in turns, the same bytes in each worker.

@@ -125,7 +125,7 @@ class Attempt {
     std::optional<Replacing> replacing_; // of an elastic job
     uint32_t wanted_ = 0;                // so many workers should run
     std::vector<Lost> lost_;             // to be replaced
-    std::set<Worker *> dismissed_;       // were asked to leave
+    std::set<Worker *> dismissed_;       // were asked to leave, or leave by themselves
     /// A worker that its elastic job is without.
     struct Leftover {
         Ending ending;

@@ -25,11 +25,10 @@ bool is_lost(const Worker &worker) {
 void Attempt::note_end_in_elastic(Worker &worker) {
     const Time now = Clock::now();
     replacing_->worker_ended(worker.id());
-    if (dismissed_.count(&worker) != 0)
-        return console_.notice(name_of(worker) + " has left the job, as it was asked to");
+    note_left_behind(now); // perhaps it has ended because of that
+    if (dismissed_.count(&worker) != 0) return console_.notice(name_of(worker) + " has left the job");
     if (worker.ended_well()) return;
     if (first_failed_ == nullptr) first_failed_ = &worker;
-    note_left_behind(now); // perhaps it has ended because of that
     const auto left = left_behind_.find(&worker);
     const bool was_left = left != left_behind_.end();
     const bool ends = is_about_to_end() || (was_left ? !left->second.job_goes_on : worker.told() != 0);
@@ -77,12 +76,17 @@ void Attempt::note_left_behind(Time now) {
             std::find_if(workers_.begin(), workers_.end(), [&](const auto &one) { return one->id() == left->id; });
         if (found == workers_.end() || any_ended_well()) continue;
         Worker &worker = **found;
-        left_behind_.emplace(&worker, Leftover{Ending(options_.grace_s), left->job_goes_on})
-            .first->second.ending.let_end(now);
+        const bool goes_on = left->how != MDIST_DEPARTURE_JOB_FAILED;
+        if (left->how == MDIST_DEPARTURE_LEFT) {
+            if (dismissed_.insert(&worker).second && wanted_ > replacing_->least) --wanted_;
+            console_.notice(name_of(worker) + " leaves the job, as it has said; the job goes on without it");
+            continue;
+        }
+        left_behind_.emplace(&worker, Leftover{Ending(options_.grace_s), goes_on}).first->second.ending.let_end(now);
         if (worker.ended()) continue;
         console_.notice(name_of(worker) + " (pid " + std::to_string(worker.pid()) + ") does not answer; the job " +
-                        (left->job_goes_on ? "goes on without it" : "has failed") + ". It has " +
-                        seconds_text(options_.grace_s) + " to end");
+                        (goes_on ? "goes on without it" : "has failed") + ". It has " + seconds_text(options_.grace_s) +
+                        " to end");
     }
 }
 

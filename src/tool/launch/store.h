@@ -26,7 +26,7 @@ std::string configured(const char *key);
 /// A worker that is out of an elastic job, though its process may still run.
 struct LeftBehind {
     uint64_t id;
-    bool job_goes_on;
+    mdist_departure_t how;
 };
 
 class JobStore {
@@ -35,11 +35,11 @@ class JobStore {
     explicit JobStore(const JobStoreOptions &options);
 
     /// The address with its actual port.
-    std::string address() const;
+    std::string address() const { return now().address; }
     /// "2 of 4 workers have joined; missing: 1, 3"
-    std::string progress() const;
+    std::string progress() const { return now().progress; }
     /// The worker whose leaving ended the session that all had joined; or -1.
-    uint32_t first_gone() const;
+    uint32_t first_gone() const { return now().first_gone; }
     /// Tells the store of an elastic job that the process of a worker has ended.
     void worker_ended(uint64_t id);
     /// Whether an elastic job is over. Throws std::runtime_error with the reason if it has failed for good.
@@ -57,6 +57,9 @@ class JobStore {
     struct Destroy {
         void operator()(mdist_store_t *store) const { mdist_store_destroy(store); }
     };
+    /// What the store is now. The error is why an elastic job has failed for good.
+    mdist_store_info_t now(mdist_error_t **error = nullptr) const;
+
     uint32_t size_;
     std::unique_ptr<mdist_store_t, Destroy> store_;
 };

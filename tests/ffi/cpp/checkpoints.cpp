@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints, preemption, health and scopes.
+// Checkpoints, leaving, health and scopes.
 #include <fstream>
 #include <thread>
 
@@ -79,14 +79,14 @@ void check_files() {
 void check_checkpoints() {
     check_files();
     check("an announcement ends the program at the next check, or saves first", [] {
-        auto strategy = strategy_of(2);
-        mdist::Preemption no_grace(strategy), grace(strategy, std::chrono::hours(1));
-        uint32_t worker = 7;
-        require(no_grace.check(&worker) == MDIST_PREEMPTION_GO_ON && worker == MDIST_NONE, "before");
-        std::thread([&] { no_grace.announce(); }).join();
-        require(no_grace.check(&worker) == MDIST_PREEMPTION_END && worker == 0, "end");
-        grace.announce();
-        require(grace.check() == MDIST_PREEMPTION_SAVE && grace.check() == MDIST_PREEMPTION_GO_ON, "grace");
+        auto no_grace = strategy_of(2), grace = strategy_of(2);
+        uint32_t rank = 7;
+        require(no_grace.check_membership(&rank) == MDIST_VERDICT_GO_ON && rank == MDIST_NONE, "before");
+        std::thread([&] { no_grace.leave(); }).join();
+        require(no_grace.check_membership(&rank) == MDIST_VERDICT_END && rank == 0, "end");
+        grace.leave(std::chrono::hours(1));
+        require(grace.check_membership() == MDIST_VERDICT_SAVE, "save");
+        require(grace.check_membership() == MDIST_VERDICT_GO_ON, "grace");
     });
     check("health is what ended all collectives", [] {
         auto strategy = strategy_of(2);

@@ -69,19 +69,21 @@ struct Training {
                 "what has changed");
         for (mdist::Tensor &tensor : looked_at) tensor.as<float>()[0] += 0; // has no meaning, but is memory
         if (change.worker_count == most) return;
-        while (!elastic.membership_changed()) continue;
+        while (!changed()) continue;
         elastic.commit(at);
         regroup();
     }
 
+    bool changed() { return strategy.check_membership() == MDIST_VERDICT_REGROUP; }
+
     // Whether to regroup.
     bool go_on() try {
-        if (at == kElasticSteps) return elastic.membership_changed(); // regrouped after the last step
+        if (at == kElasticSteps) return changed(); // regrouped after the last step
         const auto batch = iterator.next();
         strategy.run([&](mdist::Replica &replica) { step(replica); }, *batch);
         if (++at % kEvery != 0) return false;
         elastic.commit(at);
-        return elastic.membership_changed(); // after the last step, all meet here
+        return changed(); // after the last step, all meet here
     } catch (const mdist::Error &error) {
         require(error.status() != MDIST_ERR_CALLBACK && error.status() != MDIST_ERR_INVALID_ARGUMENT, error.what());
         return true;
@@ -100,7 +102,7 @@ void elastic_training() {
     if (training.strategy.is_chief())
         std::printf("result %.9g %.9g %.9g, and %.9g\n", double{result[0]}, double{result[1]}, double{result[2]},
                     double{training.kept_by_functions[0]});
-    training.elastic.membership_changed(); // all have read
+    training.changed(); // all have read
 }
 
 void check_elastic_mistakes() {
@@ -108,9 +110,7 @@ void check_elastic_mistakes() {
         mdist::Strategy strategy = strategy_of(2);
         mdist::Elastic elastic(strategy);
         require(!elastic.is_joining(), "it is no newcomer");
-        for (const auto &function : {std::function<void()>([&] { elastic.commit(1); }),
-                                     {[&] { elastic.regroup(); }},
-                                     {[&] { elastic.membership_changed(); }}})
+        for (const auto &function : {std::function<void()>([&] { elastic.commit(1); }), {[&] { elastic.regroup(); }}})
             require(thrown_by<mdist::Error>(function).reason() == "not_elastic", "the reason");
         require_usable(strategy);
     });

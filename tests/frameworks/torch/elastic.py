@@ -62,21 +62,24 @@ class Training:
         for model in self.models:
             model.wrapper = None
         if change.worker_count < int(os.environ["MDIST_ELASTIC_MAX_WORKERS"]):
-            while not self.strategy.membership_changed():
+            while not self.changed():
                 pass
             self.strategy.commit(self.at)
             self.regroup()
 
+    def changed(self):
+        return self.strategy.check_membership()[0] == mdist.Verdict.REGROUP
+
     def go_on(self):
         try:
             if self.at == STEPS:  # they have regrouped after the last step
-                return self.strategy.membership_changed()
+                return self.changed()
             self.strategy.run(self.step)
             self.at += 1
             if self.at % EVERY:
                 return False
             self.strategy.commit(self.at)
-            return self.strategy.membership_changed()
+            return self.changed()
         except mdist.Error as error:
             self.error = error  # keeps what the step had, as a program may
             return True
@@ -93,4 +96,4 @@ with mdist.Strategy() as strategy:
     own = training.models[strategy._first_replica_id()].module
     if strategy.is_chief:
         print("digest", hashlib.sha256(b"".join(one.detach().numpy().tobytes() for one in own.parameters())).hexdigest())
-    strategy.membership_changed()  # all have read
+    strategy.check_membership()  # all have read

@@ -10,6 +10,7 @@
 
 #include "elastic_job.h"
 #include "regroups_worker.h"
+#include "stores.h"
 #include "time_limits.h"
 
 #include <inttypes.h>
@@ -82,8 +83,7 @@ static void run_job(Job *job, const Regroups *plan, uint64_t limit_ms) {
         mdist_store_destroy(job->store);
         snprintf(text, sizeof text, "%ums", (unsigned)limit_ms);
         setenv("MDIST_ELASTIC_WAIT", text, 1);
-        OK(mdist_store_create_elastic("127.0.0.1:0", NULL, "elastic", NULL, &job->store, &error));
-        OK(mdist_store_address(job->store, job->address, sizeof job->address, NULL, &error));
+        job->store = begin_elastic_store("elastic", job->address, sizeof job->address);
     }
     snprintf(text, sizeof text, "devices=8,reach=%s,delay_us=%" PRIu32 ",seed=%" PRIu64 ",nccl=%s", plan->plan.reach,
              plan->plan.delay_us, plan->plan.seed % 100000, versions[plan->plan.seed % 3]);

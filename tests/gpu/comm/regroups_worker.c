@@ -122,7 +122,7 @@ static mdist_status_t commit(Part *self, mdist_error_t **error) {
 
 static mdist_status_t await_change(Part *self, mdist_error_t **error) {
     for (;;) {
-        TRY(mdist_membership_changed(self->strategy, &self->regroups, NULL, error));
+        TRY(mdist_membership_check(self->strategy, &self->regroups, NULL, NULL, error));
         if (self->regroups) return MDIST_OK;
         nap();
     }
@@ -134,8 +134,8 @@ static mdist_status_t end(Part *self, mdist_error_t **error) {
     TRY(hash_training(&training, &hash, error));
     printf("result %016" PRIx64 "\n", hash);
     self->has_result = 1;
-    int32_t changed;
-    TRY(mdist_membership_changed(self->strategy, &changed, NULL, error));
+    int32_t verdict;
+    TRY(mdist_membership_check(self->strategy, &verdict, NULL, NULL, error));
     self->done = 1;
     return MDIST_OK;
 }
@@ -157,7 +157,7 @@ static mdist_status_t go_on(Part *self, mdist_error_t **error) {
     if (status != MDIST_OK) return status;
     if (++training.step % plan.every != 0) return MDIST_OK;
     TRY(commit(self, error));
-    return mdist_membership_changed(self->strategy, &self->regroups, NULL, error);
+    return mdist_membership_check(self->strategy, &self->regroups, NULL, NULL, error);
 }
 
 static void print_generation(const Part *self) {

@@ -6,22 +6,18 @@ lie end to end, goes through memory of its own.
 """
 from __future__ import annotations
 
-from ctypes import byref
 from typing import Any, Sequence
 
 import torch
 
 from .._abi import Buffer, Dtype, ReduceOp
-from .._capsules import _capsule_of
-from .._library import _lib
-from ..errors import _call
+from .._capsules import _buffer_of, _capsule_of
 
 _DTYPES = {getattr(torch, name): dtype for name, dtype in {
     "float32": Dtype.FLOAT32, "float64": Dtype.FLOAT64, "float16": Dtype.FLOAT16, "bfloat16": Dtype.BFLOAT16,
     "int8": Dtype.INT8, "uint8": Dtype.UINT8, "int16": Dtype.INT16, "uint16": Dtype.UINT16, "int32": Dtype.INT32,
     "uint32": Dtype.UINT32, "int64": Dtype.INT64, "uint64": Dtype.UINT64, "bool": Dtype.BOOL,
 }.items() if hasattr(torch, name)}
-_FROM_DLPACK = {"legacy": _lib.mdist_buffer_from_dlpack, "versioned": _lib.mdist_buffer_from_dlpack_versioned}
 # Operations on complex numbers that are operations on their parts.
 _LINEAR = (ReduceOp.SUM, ReduceOp.MEAN)
 _BITWISE = (ReduceOp.AND, ReduceOp.OR, ReduceOp.XOR)
@@ -92,9 +88,7 @@ def in_place(tensor: torch.Tensor) -> Buffer:
     if tensor.is_contiguous():
         return Buffer(tensor.data_ptr(), tensor.numel(), _DTYPES[tensor.dtype], 0)
     capsule, layout, managed = _capsule_of(tensor)
-    buffer = Buffer()
-    _call(_FROM_DLPACK[layout], managed, byref(buffer))
-    return buffer
+    return _buffer_of(layout, managed)
 
 
 def array(buffers: Sequence[Buffer]) -> Any:

@@ -136,29 +136,23 @@ extern "C" {
     pub fn mdist_error_native(error: *const mdist_error_t) -> i64;
 }
 extern "C" {
-    #[doc = " Says why your function that runs on this thread is going to fail."]
+    #[doc = " Makes your function that runs on this thread fail, or says why it is going to."]
     #[doc = ""]
-    #[doc = " Your function is a step, or any other function that the library calls and that returns 0 or a number. If it then"]
-    #[doc = " returns a number other than 0, mdist_error_message contains the number and @p why, on all workers that hear of the"]
-    #[doc = " failure. An example is \"the step of replica 2 returned 7: the loss is NaN at batch 41\"."]
+    #[doc = " Your function is a step, or any other function that the library calls and that returns 0 or a number. If it fails,"]
+    #[doc = " mdist_error_message contains the number and @p why, on all workers that hear of the failure. An example is \"the step"]
+    #[doc = " of replica 2 returned 7: the loss is NaN at batch 41\"."]
     #[doc = ""]
-    #[doc = " - The library copies @p why, at most 511 bytes. \"...\" replaces what is cut off. Bytes that are not UTF-8 are written"]
-    #[doc = "   as numbers."]
-    #[doc = " - The last call counts, and only for the innermost function. NULL or \"\" takes the text back."]
-    #[doc = " - If the function returns 0, the text is forgotten."]
-    #[doc = " - Outside of such functions, the text belongs to the number that this thread passes next to mdist_replica_exit or"]
-    #[doc = "   mdist_merge_end. mdist_replica_enter forgets earlier text."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
-    pub fn mdist_fail_because(why: *const ::std::os::raw::c_char);
-}
-extern "C" {
-    #[doc = " Makes your function that runs on this thread fail with @p code, whatever it is going to return."]
-    #[doc = ""]
-    #[doc = " It is for runtimes of other languages, which can lose an exception where nothing catches it yet, or no longer does."]
-    #[doc = " Then nobody knows what the function returns. It counts only for the innermost function, as mdist_fail_because does."]
-    #[doc = " The last call counts, and 0 takes the code back. Outside of such functions, it does nothing."]
+    #[doc = " - It counts only for the innermost function."]
+    #[doc = " - If that returns 0 and @p code is 0, the text is forgotten."]
+    #[doc = " - Outside of such functions, @p code does nothing. The text belongs to the number that this thread passes next to"]
+    #[doc = "   mdist_replica_exit or mdist_merge_end. mdist_replica_enter forgets earlier text."]
+    #[doc = " @param code  the number with which the function fails, whatever it is going to return. It is for runtimes of other"]
+    #[doc = "              languages, which can lose an exception where nothing catches it yet, or no longer does. Then nobody"]
+    #[doc = "              knows what the function returns. 0: what it returns counts, even if an earlier call gave a number"]
+    #[doc = " @param why   copied, at most 511 bytes. \"...\" replaces what is cut off. Bytes that are not UTF-8 are written as"]
+    #[doc = "              numbers. It replaces the text of an earlier call. NULL leaves that text, \"\" takes it back"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.3"]
-    pub fn mdist_fail_with(code: i32);
+    pub fn mdist_fail(code: i32, why: *const ::std::os::raw::c_char);
 }
 extern "C" {
     #[doc = " Frees an error. NULL is ignored."]
@@ -3290,6 +3284,80 @@ pub const MDIST_TASK_PS: mdist_task_type = 4;
 pub const MDIST_TASK_TYPE_PIN_INT32: mdist_task_type = -2147483648;
 pub type mdist_task_type = ::std::os::raw::c_int;
 pub use self::mdist_task_type as mdist_task_type_t;
+#[doc = " A task for mdist_cluster_create."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_task {
+    pub task_type: i32,
+    pub task_index: u32,
+    pub address: *const ::std::os::raw::c_char,
+}
+#[test]
+fn bindgen_test_layout_mdist_task() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_task>(),
+        16usize,
+        concat!("Size of: ", stringify!(mdist_task))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_task>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_task))
+    );
+    fn test_field_task_type() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_task>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).task_type) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_task),
+                "::",
+                stringify!(task_type)
+            )
+        );
+    }
+    test_field_task_type();
+    fn test_field_task_index() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_task>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).task_index) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_task),
+                "::",
+                stringify!(task_index)
+            )
+        );
+    }
+    test_field_task_index();
+    fn test_field_address() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_task>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).address) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_task),
+                "::",
+                stringify!(address)
+            )
+        );
+    }
+    test_field_address();
+}
+#[doc = " A task for mdist_cluster_create."]
+pub type mdist_task_t = mdist_task;
 #[doc = " What mdist_cluster_describe tells of a cluster."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -3547,34 +3615,19 @@ fn bindgen_test_layout_mdist_task_info() {
 #[doc = " What mdist_cluster_describe_task tells of a task. No text is NULL."]
 pub type mdist_task_info_t = mdist_task_info;
 extern "C" {
-    #[doc = " Makes a cluster without tasks. (TensorFlow: SimpleClusterResolver, together with the next two functions.)"]
+    #[doc = " Makes a cluster of @p count tasks, which may be 0. (TensorFlow: SimpleClusterResolver.)"]
+    #[doc = ""]
+    #[doc = " It fails with MDIST_ERR_CONFIG if a task is there twice, an address is malformed, or the cluster cannot have the own"]
+    #[doc = " task. An evaluator need not be in the cluster."]
+    #[doc = " @param own_type   which task this process is; MDIST_TASK_NONE: it is not known"]
+    #[doc = " @param own_index  its index; 0 with MDIST_TASK_NONE"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_create(
+        tasks: *const mdist_task_t,
+        count: usize,
+        own_type: mdist_task_type_t,
+        own_index: u32,
         out: *mut *mut mdist_cluster_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Adds a task at @p address: \"host:port\", with an IPv6 host in brackets, or \"\" if the address is not known."]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_add_task(
-        cluster: *mut mdist_cluster_t,
-        type_: mdist_task_type_t,
-        index: u32,
-        address: *const ::std::os::raw::c_char,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Sets which task this process is."]
-    #[doc = ""]
-    #[doc = " It fails with MDIST_ERR_CONFIG if the cluster cannot have this task, so add tasks first. An evaluator need not be in"]
-    #[doc = " the cluster."]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_cluster_set_task(
-        cluster: *mut mdist_cluster_t,
-        type_: mdist_task_type_t,
-        index: u32,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -3642,7 +3695,7 @@ extern "C" {
     #[doc = "   multi_worker_util.collective_leader)"]
     #[doc = " - It fails with MDIST_ERR_CONFIG if the cluster has two chiefs or two evaluators."]
     #[doc = " - The caller sets struct_size, and sets all other fields to 0."]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_cluster_describe(
         cluster: *const mdist_cluster_t,
         out: *mut mdist_cluster_info_t,
@@ -3653,12 +3706,12 @@ extern "C" {
     #[doc = " Describes one task. MDIST_TASK_NONE means the own task of this process; @p index is then ignored."]
     #[doc = ""]
     #[doc = " - It fails with MDIST_ERR_CONFIG if the cluster has no such task. An evaluator need not be in the cluster."]
-    #[doc = " - It fails with MDIST_ERR_CONFIG, reason `no_task`, if the own task is asked about and was not set."]
+    #[doc = " - It fails with MDIST_ERR_CONFIG, reason `no_task`, if the own task is asked about and is not known."]
     #[doc = " - The caller sets struct_size, and sets all other fields to 0."]
-    #[doc = " - The texts of @p out live until the cluster changes or is destroyed."]
+    #[doc = " - The texts of @p out live until the cluster is destroyed."]
     #[doc = ""]
     #[doc = " (TensorFlow: multi_worker_util.is_chief, worker_count, id_in_cluster; ClusterResolver.master)"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_cluster_describe_task(
         cluster: *const mdist_cluster_t,
         type_: mdist_task_type_t,
@@ -3671,7 +3724,7 @@ extern "C" {
     #[doc = " Describes, in lines for people, what was found and from where, and what was ignored and why."]
     #[doc = " @param text    receives at most @p capacity bytes, NUL included; a longer text is cut off"]
     #[doc = " @param needed  receives the full size in bytes, NUL included; may be NULL"]
-    #[doc = " @thread one at a time per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_cluster_explain(
         cluster: *const mdist_cluster_t,
         text: *mut ::std::os::raw::c_char,
@@ -3684,7 +3737,7 @@ extern "C" {
     #[doc = " Replaces the keys cluster.* and task.* of a config with those of @p cluster."]
     #[doc = ""]
     #[doc = " It fails with MDIST_ERR_CONFIG if keys cannot express the cluster: lists with gaps or without addresses."]
-    #[doc = " @thread one at a time per config and per cluster   @blocks no   @collective no   @calls-back never   @since 0.1"]
+    #[doc = " @thread one at a time per config   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_config_set_cluster(
         config: *mut mdist_config_t,
         cluster: *const mdist_cluster_t,
@@ -4322,31 +4375,77 @@ pub struct DLManagedTensor {
 pub struct DLManagedTensorVersioned {
     _unused: [u8; 0],
 }
+#[doc = " A tensor in one of the two layouts. The other pointer is NULL."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_dlpack {
+    pub plain: *mut DLManagedTensor,
+    pub versioned: *mut DLManagedTensorVersioned,
+}
+#[test]
+fn bindgen_test_layout_mdist_dlpack() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_dlpack>(),
+        16usize,
+        concat!("Size of: ", stringify!(mdist_dlpack))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_dlpack>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_dlpack))
+    );
+    fn test_field_plain() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_dlpack>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).plain) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_dlpack),
+                "::",
+                stringify!(plain)
+            )
+        );
+    }
+    test_field_plain();
+    fn test_field_versioned() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_dlpack>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).versioned) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_dlpack),
+                "::",
+                stringify!(versioned)
+            )
+        );
+    }
+    test_field_versioned();
+}
+#[doc = " A tensor in one of the two layouts. The other pointer is NULL."]
+pub type mdist_dlpack_t = mdist_dlpack;
 extern "C" {
-    #[doc = " Makes a plain value around the memory of @p managed (kept, not copied)."]
+    #[doc = " Makes a plain value around the memory of the tensor in @p managed (kept, not copied)."]
     #[doc = ""]
     #[doc = " - The memory must not change as long as anything may read the value."]
-    #[doc = " - On success the library owns @p managed. It calls the deleter once, when the last reference is dropped. Like a"]
+    #[doc = " - On success the library owns the tensor. It calls the deleter once, when the last reference is dropped. Like a"]
     #[doc = "   free_user_data, the deleter must not call the library, throw, or end its thread."]
-    #[doc = " - On failure @p managed is still yours and unchanged."]
-    #[doc = " - If the deleter is NULL, @p managed is not needed after the call. The memory must stay valid as for"]
+    #[doc = " - On failure the tensor is still yours and unchanged."]
+    #[doc = " - If the deleter is NULL, the tensor is not needed after the call. The memory must stay valid as for"]
     #[doc = "   mdist_value_wrap."]
-    #[doc = " - From a Python capsule: take the pointer, and on success rename the capsule to \"used_dltensor\"."]
+    #[doc = " - From a Python capsule: take the pointer, and on success rename the capsule to \"used_dltensor\", or"]
+    #[doc = "   \"used_dltensor_versioned\"."]
     #[doc = " @thread any   @blocks no   @collective no"]
     #[doc = " @calls-back the deleter, on the thread that drops the last reference   @since 0.1"]
     pub fn mdist_value_from_dlpack(
-        managed: *mut DLManagedTensor,
-        out: *mut *mut mdist_value_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Makes a plain value as mdist_value_from_dlpack does, from the layout with a version in front. In Python, rename the"]
-    #[doc = " capsule to \"used_dltensor_versioned\"."]
-    #[doc = " @thread any   @blocks no   @collective no"]
-    #[doc = " @calls-back the deleter, on the thread that drops the last reference   @since 0.1"]
-    pub fn mdist_value_from_dlpack_versioned(
-        managed: *mut DLManagedTensorVersioned,
+        managed: *const mdist_dlpack_t,
         out: *mut *mut mdist_value_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
@@ -4360,21 +4459,12 @@ extern "C" {
     #[doc = " order, else the call is MDIST_ERR_MISMATCH. Collectives that join or cut buffers refuse any order but row-major:"]
     #[doc = " MDIST_ERR_INVALID_ARGUMENT."]
     #[doc = ""]
-    #[doc = " @p managed stays yours, and must keep the memory while the buffer is used. A tensor that is not dense is"]
+    #[doc = " The tensor stays yours, and must keep the memory while the buffer is used. One that is not dense is"]
     #[doc = " MDIST_ERR_UNSUPPORTED, reason `dlpack_strides`."]
     #[doc = " @param out  receives address, elements, type, and the order in `reserved`, which is 0 if it is row-major"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_buffer_from_dlpack(
-        managed: *const DLManagedTensor,
-        out: *mut mdist_buffer_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Does what mdist_buffer_from_dlpack does, for the layout with a version in front."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
-    pub fn mdist_buffer_from_dlpack_versioned(
-        managed: *const DLManagedTensorVersioned,
+        managed: *const mdist_dlpack_t,
         out: *mut mdist_buffer_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
@@ -4382,28 +4472,78 @@ extern "C" {
 extern "C" {
     #[doc = " Exports tensor @p index of a value to another library, with its strides written out."]
     #[doc = ""]
-    #[doc = " - The memory is shared. It stays until that library calls the deleter of @p out, from any thread, even if the value"]
-    #[doc = "   is destroyed before. Exception: memory given to mdist_value_wrap without free_user_data stays only as long as its"]
-    #[doc = "   owner keeps it."]
-    #[doc = " - Only read the memory. Values never change, but this layout cannot say so."]
+    #[doc = " - The memory is shared. It stays until that library calls the deleter of the tensor, from any thread, even if the"]
+    #[doc = "   value is destroyed before. Exception: memory given to mdist_value_wrap without free_user_data stays only as long as"]
+    #[doc = "   its owner keeps it."]
+    #[doc = " - Only read the memory. Values never change. The layout with a version says so, the other one cannot."]
+    #[doc = " @param max_major  the newest major version of DLPack that the other library reads, as for `max_version` of Python's"]
+    #[doc = "                   `__dlpack__`. From 1: the layout with a version, 1.0. 0: the plain one"]
+    #[doc = " @param out        receives the tensor in that layout, and NULL for the other one"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
     pub fn mdist_value_to_dlpack(
         value: *const mdist_value_t,
         index: usize,
-        out: *mut *mut DLManagedTensor,
+        max_major: u32,
+        out: *mut mdist_dlpack_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+pub const MDIST_VERDICT_GO_ON: mdist_verdict = 0;
+pub const MDIST_VERDICT_SAVE: mdist_verdict = 1;
+pub const MDIST_VERDICT_END: mdist_verdict = 2;
+pub const MDIST_VERDICT_REGROUP: mdist_verdict = 3;
+pub const MDIST_VERDICT_PIN_INT32: mdist_verdict = -2147483648;
+#[doc = " What all workers do next. Jobs of fixed size never get MDIST_VERDICT_REGROUP."]
+pub type mdist_verdict = ::std::os::raw::c_int;
+#[doc = " What all workers do next. Jobs of fixed size never get MDIST_VERDICT_REGROUP."]
+pub use self::mdist_verdict as mdist_verdict_t;
+extern "C" {
+    #[doc = " Says that this worker must leave."]
+    #[doc = ""]
+    #[doc = " It is safe in a signal handler, as long as no other thread destroys the strategy meanwhile: take the signal from the"]
+    #[doc = " handler before you destroy it. SIG_IGN is best, since the signal may come again. Only the first call counts. A bad"]
+    #[doc = " handle is ignored."]
+    #[doc = ""]
+    #[doc = " In an elastic job whose other workers are enough to go on, the worker then leaves with the next regroup, which fails"]
+    #[doc = " for it with MDIST_ERR_ABORTED, reason `dismissed`, and no step is lost."]
+    #[doc = " @param grace_ns  time from now to the end of the machine; 0: end at once"]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.3"]
+    pub fn mdist_membership_leave(strategy: *mut mdist_strategy_t, grace_ns: u64);
+}
+extern "C" {
+    #[doc = " Asks all workers what to do next. All get the same answer."]
+    #[doc = ""]
+    #[doc = " - REGROUP, in an elastic job: newcomers wait and the job has room for them, or its launcher has asked a worker to"]
+    #[doc = "   leave, or a worker has said that it leaves and the others are at least `elastic.min_workers`. After the last step,"]
+    #[doc = "   too, a newcomer may wait: look at mdist_change_t::step before you make another step."]
+    #[doc = " - Else, if no worker has said that it leaves, GO_ON."]
+    #[doc = " - Else, if one leaves without grace, END."]
+    #[doc = " - Else the first answer is SAVE, and later ones are GO_ON. As soon as the time left to one of them is at most twice"]
+    #[doc = "   the longest time between two of its checks, the answer is END."]
+    #[doc = ""]
+    #[doc = " With several workers the call costs a small exchange between them. With one worker it costs next to nothing."]
+    #[doc = " @param verdict  receives an mdist_verdict_t"]
+    #[doc = " @param rank     receives the rank of the worker that has said that it leaves, the lowest if several did; MDIST_NONE:"]
+    #[doc = "                 no worker. May be NULL."]
+    #[doc = " @thread one at a time per strategy   @blocks for the other workers   @collective all workers"]
+    #[doc = " @calls-back never   @since 0.3"]
+    pub fn mdist_membership_check(
+        strategy: *mut mdist_strategy_t,
+        verdict: *mut i32,
+        rank: *mut u32,
+        options: *const mdist_call_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
 extern "C" {
-    #[doc = " Exports a tensor as mdist_value_to_dlpack does, in the layout with a version in front (1.0). It is marked as"]
-    #[doc = " read-only."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_value_to_dlpack_versioned(
-        value: *const mdist_value_t,
-        index: usize,
-        out: *mut *mut DLManagedTensorVersioned,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
+    #[doc = " Returns 1 if this worker is a newcomer to an elastic job that is at work, and has not called mdist_regroup yet."]
+    #[doc = ""]
+    #[doc = " Until then, what it creates is not compared with the other workers, and runs and collectives fail with"]
+    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `joining`. It must create what the others have created, in the same order."]
+    #[doc = " Its devices are CPUs until then, also if it has GPUs."]
+    #[doc = " Returns 0 for any other strategy, and for a bad handle."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
+    pub fn mdist_strategy_is_joining(strategy: *const mdist_strategy_t) -> i32;
 }
 #[doc = " What has changed with a regroup. Set struct_size before the call."]
 #[repr(C)]
@@ -4582,7 +4722,7 @@ extern "C" {
 extern "C" {
     #[doc = " Forms the next generation of the job, and restores the newest commit of which all is left."]
     #[doc = ""]
-    #[doc = " Call it when a call has failed because of a lost worker, when mdist_membership_changed says so, and on a newcomer"]
+    #[doc = " Call it when a call has failed because of a lost worker, when mdist_membership_check says so, and on a newcomer"]
     #[doc = " before its first step. It returns when all workers of the generation have restored the commit and made it anew. If"]
     #[doc = " workers are lost meanwhile, it begins again."]
     #[doc = ""]
@@ -4592,7 +4732,8 @@ extern "C" {
     #[doc = " - MDIST_ERR_DATA_LOSS, `replica_lost`: the state of some replicas is lost. The message names them."]
     #[doc = " - MDIST_ERR_ABORTED, `old_generation`: the job goes on without this worker, which was silent too long. `no_store`:"]
     #[doc = "   the store cannot be reached. `unreachable`: the worker cannot connect with the others. `no_commit`: there was no"]
-    #[doc = "   commit yet. `dismissed`: the launcher has asked this worker to leave. `dropped`: others waited for this worker, and"]
+    #[doc = "   commit yet. `dismissed`: this worker has left, as it"]
+    #[doc = "   said or as its launcher asked. `dropped`: others waited for this worker, and"]
     #[doc = "   it did not call mdist_regroup in time."]
     #[doc = " - MDIST_ERR_TIMEOUT, `too_few_workers`: fewer than `elastic.min_workers` came within `elastic.wait`."]
     #[doc = " - MDIST_ERR_MISMATCH, `different_program`: this newcomer has not created what the job has."]
@@ -4612,34 +4753,6 @@ extern "C" {
         options: *const mdist_call_options_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Tells whether newcomers wait and the job has room for them, or a worker was asked to leave. All workers get the same"]
-    #[doc = " answer."]
-    #[doc = ""]
-    #[doc = " Then call mdist_commit and mdist_regroup. After the last step, too, a newcomer may wait: look at mdist_change_t::step"]
-    #[doc = " before you make another step."]
-    #[doc = ""]
-    #[doc = " Errors: as mdist_commit."]
-    #[doc = " @param changed  receives 1 or 0"]
-    #[doc = " @thread one at a time per strategy, outside of steps and merges   @blocks for the other workers"]
-    #[doc = " @collective all workers   @calls-back never   @since 0.2"]
-    pub fn mdist_membership_changed(
-        strategy: *mut mdist_strategy_t,
-        changed: *mut i32,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Returns 1 if this worker is a newcomer to an elastic job that is at work, and has not called mdist_regroup yet."]
-    #[doc = ""]
-    #[doc = " Until then, what it creates is not compared with the other workers, and runs and collectives fail with"]
-    #[doc = " MDIST_ERR_FAILED_PRECONDITION, reason `joining`. It must create what the others have created, in the same order."]
-    #[doc = " Its devices are CPUs until then, also if it has GPUs."]
-    #[doc = " Returns 0 for any other strategy, and for a bad handle."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
-    pub fn mdist_strategy_is_joining(strategy: *const mdist_strategy_t) -> i32;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -6032,8 +6145,7 @@ extern "C" {
 #[doc = "   size, up to 64."]
 #[doc = " - It runs on any thread that is in a collective, or on one of the library, and on several at the same time, for"]
 #[doc = "   different elements. Rounding is to nearest there."]
-#[doc = " - It must not call the library, except mdist_fail_because and mdist_fail_with, wait for another replica, or leave by"]
-#[doc = "   longjmp."]
+#[doc = " - It must not call the library, except mdist_fail, wait for another replica, or leave by longjmp."]
 #[doc = " - While it runs for a started form, other calls about works of the same replica wait until it returns. So it must not"]
 #[doc = "   wait for a thread that makes such a call."]
 #[doc = " - It returns 0, or any other number to fail the call with MDIST_ERR_CALLBACK; mdist_error_native then gives the"]
@@ -6074,137 +6186,6 @@ extern "C" {
     #[doc = " Works that were started with it go on, and prepared calls keep it. A number that is no operator is ignored."]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.2"]
     pub fn mdist_operator_unregister(op: mdist_reduce_op_t);
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_preemption {
-    _unused: [u8; 0],
-}
-pub type mdist_preemption_t = mdist_preemption;
-pub const MDIST_PREEMPTION_GO_ON: mdist_preemption_verdict = 0;
-pub const MDIST_PREEMPTION_SAVE: mdist_preemption_verdict = 1;
-pub const MDIST_PREEMPTION_END: mdist_preemption_verdict = 2;
-pub const MDIST_PREEMPTION_PIN_INT32: mdist_preemption_verdict = -2147483648;
-pub type mdist_preemption_verdict = ::std::os::raw::c_int;
-pub use self::mdist_preemption_verdict as mdist_preemption_verdict_t;
-#[doc = " Options for preemption. NULL, or all zero except struct_size: no grace."]
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct mdist_preemption_options {
-    pub struct_size: u32,
-    pub flags: u32,
-    pub grace_ns: u64,
-}
-#[test]
-fn bindgen_test_layout_mdist_preemption_options() {
-    assert_eq!(
-        ::std::mem::size_of::<mdist_preemption_options>(),
-        16usize,
-        concat!("Size of: ", stringify!(mdist_preemption_options))
-    );
-    assert_eq!(
-        ::std::mem::align_of::<mdist_preemption_options>(),
-        8usize,
-        concat!("Alignment of ", stringify!(mdist_preemption_options))
-    );
-    fn test_field_struct_size() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_preemption_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
-            },
-            0usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_preemption_options),
-                "::",
-                stringify!(struct_size)
-            )
-        );
-    }
-    test_field_struct_size();
-    fn test_field_flags() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_preemption_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).flags) as usize - ptr as usize
-            },
-            4usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_preemption_options),
-                "::",
-                stringify!(flags)
-            )
-        );
-    }
-    test_field_flags();
-    fn test_field_grace_ns() {
-        assert_eq!(
-            unsafe {
-                let uninit = ::std::mem::MaybeUninit::<mdist_preemption_options>::uninit();
-                let ptr = uninit.as_ptr();
-                ::std::ptr::addr_of!((*ptr).grace_ns) as usize - ptr as usize
-            },
-            8usize,
-            concat!(
-                "Offset of field: ",
-                stringify!(mdist_preemption_options),
-                "::",
-                stringify!(grace_ns)
-            )
-        );
-    }
-    test_field_grace_ns();
-}
-#[doc = " Options for preemption. NULL, or all zero except struct_size: no grace."]
-pub type mdist_preemption_options_t = mdist_preemption_options;
-extern "C" {
-    #[doc = " Creates the object that receives a strategy's announcements. It keeps the strategy. One per strategy is enough."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_preemption_create(
-        strategy: *mut mdist_strategy_t,
-        out: *mut *mut mdist_preemption_t,
-        options: *const mdist_preemption_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Announces that this worker is about to go."]
-    #[doc = ""]
-    #[doc = " It is safe in a signal handler, as long as no other thread destroys the handle meanwhile. Only the first call counts."]
-    #[doc = " A bad handle is ignored."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_preemption_announce(preemption: *mut mdist_preemption_t);
-}
-extern "C" {
-    #[doc = " Asks all workers whether any of them was told to go. All workers get the same answer."]
-    #[doc = ""]
-    #[doc = " - Before an announcement it is GO_ON."]
-    #[doc = " - Without grace, the first answer after an announcement is END."]
-    #[doc = " - With grace, the first answer is SAVE, and later ones are GO_ON. As soon as the time left is at most twice the"]
-    #[doc = "   longest time between two checks, the answer is END."]
-    #[doc = ""]
-    #[doc = " With several workers the call costs a small exchange between them. With one worker it costs next to nothing."]
-    #[doc = " @param verdict  receives an mdist_preemption_verdict_t, the same on all workers"]
-    #[doc = " @param rank     receives the rank of the worker that announced the preemption, the lowest if several did;"]
-    #[doc = "                 MDIST_NONE: no worker. May be NULL."]
-    #[doc = " @thread one at a time per strategy   @blocks for the other workers   @collective all workers"]
-    #[doc = " @calls-back never   @since 0.1"]
-    pub fn mdist_preemption_check(
-        preemption: *mut mdist_preemption_t,
-        verdict: *mut i32,
-        rank: *mut u32,
-        options: *const mdist_call_options_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Frees a preemption object. Take the signal from it before; SIG_IGN is best, since it may come again. NULL is fine."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_preemption_destroy(preemption: *mut mdist_preemption_t);
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -6348,65 +6329,358 @@ pub struct mdist_store {
     _unused: [u8; 0],
 }
 pub type mdist_store_t = mdist_store;
+#[doc = " What a store is made for: a job of fixed size, which worker_count says, or an elastic job, which config describes."]
+#[doc = ""]
+#[doc = " A secret is the content of the workers' secret file without the newline at its end: at least 32 random bytes"]
+#[doc = " (`mdist secret` writes such a file). Passwords are not supported: they can be guessed. Without a secret, anybody who"]
+#[doc = " reaches the address may join while the job forms."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_store_options {
+    pub struct_size: u32,
+    pub worker_count: u32,
+    pub restart: u32,
+    pub reserved: u32,
+    pub job: *const ::std::os::raw::c_char,
+    pub secret: *const ::std::os::raw::c_char,
+    pub config: *const mdist_config_t,
+}
+#[test]
+fn bindgen_test_layout_mdist_store_options() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_store_options>(),
+        40usize,
+        concat!("Size of: ", stringify!(mdist_store_options))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_store_options>(),
+        8usize,
+        concat!("Alignment of ", stringify!(mdist_store_options))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_options),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_worker_count() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).worker_count) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_options),
+                "::",
+                stringify!(worker_count)
+            )
+        );
+    }
+    test_field_worker_count();
+    fn test_field_restart() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).restart) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_options),
+                "::",
+                stringify!(restart)
+            )
+        );
+    }
+    test_field_restart();
+    fn test_field_reserved() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).reserved) as usize - ptr as usize
+            },
+            12usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_options),
+                "::",
+                stringify!(reserved)
+            )
+        );
+    }
+    test_field_reserved();
+    fn test_field_job() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).job) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_options),
+                "::",
+                stringify!(job)
+            )
+        );
+    }
+    test_field_job();
+    fn test_field_secret() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).secret) as usize - ptr as usize
+            },
+            24usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_options),
+                "::",
+                stringify!(secret)
+            )
+        );
+    }
+    test_field_secret();
+    fn test_field_config() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_options>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).config) as usize - ptr as usize
+            },
+            32usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_options),
+                "::",
+                stringify!(config)
+            )
+        );
+    }
+    test_field_config();
+}
+#[doc = " What a store is made for: a job of fixed size, which worker_count says, or an elastic job, which config describes."]
+#[doc = ""]
+#[doc = " A secret is the content of the workers' secret file without the newline at its end: at least 32 random bytes"]
+#[doc = " (`mdist secret` writes such a file). Passwords are not supported: they can be guessed. Without a secret, anybody who"]
+#[doc = " reaches the address may join while the job forms."]
+pub type mdist_store_options_t = mdist_store_options;
+#[doc = " What mdist_store_describe tells of a store. A text that does not fit is cut off."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct mdist_store_info {
+    pub struct_size: u32,
+    pub joined: u32,
+    pub first_gone: u32,
+    pub ended: i32,
+    pub committed: i32,
+    pub address: [::std::os::raw::c_char; 320usize],
+    pub progress: [::std::os::raw::c_char; 3072usize],
+}
+#[test]
+fn bindgen_test_layout_mdist_store_info() {
+    assert_eq!(
+        ::std::mem::size_of::<mdist_store_info>(),
+        3412usize,
+        concat!("Size of: ", stringify!(mdist_store_info))
+    );
+    assert_eq!(
+        ::std::mem::align_of::<mdist_store_info>(),
+        4usize,
+        concat!("Alignment of ", stringify!(mdist_store_info))
+    );
+    fn test_field_struct_size() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize
+            },
+            0usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_info),
+                "::",
+                stringify!(struct_size)
+            )
+        );
+    }
+    test_field_struct_size();
+    fn test_field_joined() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).joined) as usize - ptr as usize
+            },
+            4usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_info),
+                "::",
+                stringify!(joined)
+            )
+        );
+    }
+    test_field_joined();
+    fn test_field_first_gone() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).first_gone) as usize - ptr as usize
+            },
+            8usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_info),
+                "::",
+                stringify!(first_gone)
+            )
+        );
+    }
+    test_field_first_gone();
+    fn test_field_ended() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).ended) as usize - ptr as usize
+            },
+            12usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_info),
+                "::",
+                stringify!(ended)
+            )
+        );
+    }
+    test_field_ended();
+    fn test_field_committed() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).committed) as usize - ptr as usize
+            },
+            16usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_info),
+                "::",
+                stringify!(committed)
+            )
+        );
+    }
+    test_field_committed();
+    fn test_field_address() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).address) as usize - ptr as usize
+            },
+            20usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_info),
+                "::",
+                stringify!(address)
+            )
+        );
+    }
+    test_field_address();
+    fn test_field_progress() {
+        assert_eq!(
+            unsafe {
+                let uninit = ::std::mem::MaybeUninit::<mdist_store_info>::uninit();
+                let ptr = uninit.as_ptr();
+                ::std::ptr::addr_of!((*ptr).progress) as usize - ptr as usize
+            },
+            340usize,
+            concat!(
+                "Offset of field: ",
+                stringify!(mdist_store_info),
+                "::",
+                stringify!(progress)
+            )
+        );
+    }
+    test_field_progress();
+}
+#[doc = " What mdist_store_describe tells of a store. A text that does not fit is cut off."]
+pub type mdist_store_info_t = mdist_store_info;
 extern "C" {
     #[doc = " Creates a store: binds an address and begins to serve."]
     #[doc = ""]
-    #[doc = " Errors:"]
-    #[doc = " - MDIST_ERR_INVALID_ARGUMENT: among others, the secret is too short."]
-    #[doc = " - MDIST_ERR_RESOURCE, reason `address_in_use`: the port is in use."]
-    #[doc = " - MDIST_ERR_NOT_FOUND, reason `name_resolution`: the host's name cannot be resolved."]
-    #[doc = " - MDIST_ERR_UNSUPPORTED, reason `not_built`: a secret was given, and this build has no cryptography."]
-    #[doc = ""]
-    #[doc = " @param address       \"host:port\" or \"[ipv6]:port\". Port 0 takes a free port, which mdist_store_address tells. The"]
-    #[doc = "                      host must be one of this machine's own addresses; no other is bound"]
-    #[doc = " @param worker_count  number of workers of the job, from 1"]
-    #[doc = " @param job           name of the job, up to 255 bytes; workers of another job are refused. NULL: \"\""]
-    #[doc = " @param restart       how often the job has been restarted: 0 at first. Workers with a smaller number (MDIST_RESTART)"]
-    #[doc = "                      are refused as stale"]
-    #[doc = " @param secret        what workers must know, NUL-terminated: the content of their secret file without the newline at"]
-    #[doc = "                      its end, at least 32 random bytes (`mdist secret` writes such a file). Passwords are not"]
-    #[doc = "                      supported: they can be guessed. NULL or \"\": no secret; then anybody who reaches the address may"]
-    #[doc = "                      join while the job forms"]
-    #[doc = " @thread any   @blocks on the resolution of the host's name, up to 10 s   @collective no   @calls-back never"]
-    #[doc = " @since 0.1"]
-    pub fn mdist_store_create(
-        address: *const ::std::os::raw::c_char,
-        worker_count: u32,
-        job: *const ::std::os::raw::c_char,
-        restart: u32,
-        secret: *const ::std::os::raw::c_char,
-        out: *mut *mut mdist_store_t,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Creates a store for an elastic job (elastic.h)."]
-    #[doc = ""]
-    #[doc = " It decides which workers make up each generation of the job, so it must not end before the job does. Give it the same"]
-    #[doc = " keys `elastic.*` and `communication.heartbeat_timeout` as the workers. Without a secret it takes no worker after the"]
-    #[doc = " first generation has formed, unless its `elastic.open` is true."]
+    #[doc = " The store of an elastic job (elastic.h) decides which workers make up each generation, so it must not end before the"]
+    #[doc = " job does. Give it the same keys `elastic.*` and `communication.heartbeat_timeout` as the workers. Without a secret it"]
+    #[doc = " takes no worker after the first generation has formed, unless its `elastic.open` is true."]
     #[doc = ""]
     #[doc = " With the key `elastic.state` it keeps what it knows in that folder. If its process ends, create a store again with"]
     #[doc = " the same address, keys and job. It goes on where the other one was, and the workers come back to it. Until then"]
     #[doc = " they work on; only a regroup waits for it, up to `communication.join_timeout`. When the job is over, it removes what"]
     #[doc = " it has kept."]
     #[doc = ""]
-    #[doc = " Errors: as mdist_store_create, and"]
+    #[doc = " Errors:"]
+    #[doc = " - MDIST_ERR_INVALID_ARGUMENT: among others, not exactly one of worker_count and config is set, or the secret is too"]
+    #[doc = "   short."]
+    #[doc = " - MDIST_ERR_RESOURCE, reason `address_in_use`: the port is in use."]
+    #[doc = " - MDIST_ERR_NOT_FOUND, reason `name_resolution`: the host's name cannot be resolved."]
+    #[doc = " - MDIST_ERR_UNSUPPORTED, reason `not_built`: a secret was given, and this build has no cryptography."]
+    #[doc = ""]
+    #[doc = " Errors of an elastic job:"]
     #[doc = " - MDIST_ERR_CONFIG: `elastic.replicas` is not set, or the keys contradict each other. Reason `different_job`: the"]
     #[doc = "   folder has the state of another job. Reason `different_version`: another libmdist has written it. Reason"]
     #[doc = "   `bad_address`: port 0, together with `elastic.state`."]
     #[doc = " - MDIST_ERR_FAILED_PRECONDITION, reason `busy`: another process serves from that folder."]
     #[doc = " - MDIST_ERR_IO: the folder cannot be created, read or locked."]
     #[doc = " - MDIST_ERR_DATA_LOSS: the state in it is damaged."]
-    #[doc = " @param config  NULL: a new one, loaded from the environment"]
+    #[doc = ""]
+    #[doc = " @param address  \"host:port\" or \"[ipv6]:port\". Port 0 takes a free port, which mdist_store_describe tells. The host"]
+    #[doc = "                 must be one of this machine's own addresses; no other is bound"]
     #[doc = " @thread any   @blocks on the resolution of the host's name, up to 10 s   @collective no   @calls-back never"]
-    #[doc = " @since 0.2"]
-    pub fn mdist_store_create_elastic(
+    #[doc = " @since 0.1"]
+    pub fn mdist_store_create(
         address: *const ::std::os::raw::c_char,
-        config: *const mdist_config_t,
-        job: *const ::std::os::raw::c_char,
-        secret: *const ::std::os::raw::c_char,
         out: *mut *mut mdist_store_t,
+        options: *const mdist_store_options_t,
+        error: *mut *mut mdist_error_t,
+    ) -> mdist_status_t;
+}
+extern "C" {
+    #[doc = " Describes a store as it is at this moment."]
+    #[doc = ""]
+    #[doc = " - If an elastic job has failed for good, it fails with why, as the workers get it from mdist_regroup. @p out is"]
+    #[doc = "   filled all the same. Any other error leaves it as it was."]
+    #[doc = " - A launcher whose workers fail together learns from first_gone which one failed first: the first to go, before"]
+    #[doc = "   anything had failed for it. The others fail because it left. It is MDIST_NONE if no session has ended in this way"]
+    #[doc = "   since the store was made or restarted; if all workers of the next session have joined since; if the first to go was"]
+    #[doc = "   lost without saying that it leaves; and in an elastic job."]
+    #[doc = " - The caller sets struct_size, and sets all other fields to 0."]
+    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.3"]
+    pub fn mdist_store_describe(
+        store: *const mdist_store_t,
+        out: *mut mdist_store_info_t,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -6422,41 +6696,33 @@ extern "C" {
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
+pub const MDIST_DEPARTURE_JOB_FAILED: mdist_departure = 0;
+pub const MDIST_DEPARTURE_LOST: mdist_departure = 1;
+pub const MDIST_DEPARTURE_LEFT: mdist_departure = 2;
+pub const MDIST_DEPARTURE_PIN_INT32: mdist_departure = -2147483648;
+#[doc = " Why a worker is out of an elastic job although nobody has told the store that its process has ended."]
+pub type mdist_departure = ::std::os::raw::c_int;
+#[doc = " Why a worker is out of an elastic job although nobody has told the store that its process has ended."]
+pub use self::mdist_departure as mdist_departure_t;
 extern "C" {
     #[doc = " Takes the next worker that is out of an elastic job although nobody has told the store that its process has ended."]
     #[doc = ""]
-    #[doc = " Such a process hangs, was stopped or is cut off. If the job goes on, a launcher ends the process and may start"]
-    #[doc = " another one. If the job has failed, its other workers end with an error, and this one may never do so. Each worker is"]
-    #[doc = " told once. A launcher asks now and then, such as five times a second."]
-    #[doc = " @param id    receives the number in the worker's variable MDIST_WORKER_ID, or 0 if there is no such worker for now"]
-    #[doc = " @param goes_on  receives 1 if the job goes on without it, 0 if the job has failed; may be NULL"]
+    #[doc = " Each worker is told once. A launcher asks now and then, such as five times a second."]
+    #[doc = " @param id         receives the number in the worker's variable MDIST_WORKER_ID, or 0 if there is no such worker for"]
+    #[doc = "                   now"]
+    #[doc = " @param departure  receives an mdist_departure_t; may be NULL"]
     #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.3"]
     pub fn mdist_store_left_behind(
         store: *mut mdist_store_t,
         id: *mut u64,
-        goes_on: *mut i32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Says whether an elastic job is over, so that its store is not needed any more."]
-    #[doc = ""]
-    #[doc = " Errors: why the job has failed for good, as its workers get it from mdist_regroup."]
-    #[doc = " @param ended      gets 1 if all workers of the newest generation have ended, else 0"]
-    #[doc = " @param committed  gets 1 if a worker has told the store that it has made a commit, else 0. Without a commit, nothing"]
-    #[doc = "                   is lost if the job begins again. It is set if the job has failed, too. May be NULL"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.3"]
-    pub fn mdist_store_ended(
-        store: *const mdist_store_t,
-        ended: *mut i32,
-        committed: *mut i32,
+        departure: *mut i32,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
 extern "C" {
     #[doc = " Asks a worker of an elastic job to leave, so that the job goes on with fewer workers and loses no step."]
     #[doc = ""]
-    #[doc = " From now on mdist_membership_changed tells all workers to commit and regroup. In the regroup the others take over its"]
+    #[doc = " From now on mdist_membership_check tells all workers to commit and regroup. In the regroup the others take over its"]
     #[doc = " replicas, and its mdist_regroup fails with MDIST_ERR_ABORTED, reason `dismissed`. Of several such workers one leaves"]
     #[doc = " with each regroup. A worker stays while the job would have fewer than `elastic.min_workers` without it. One that has"]
     #[doc = " not joined yet is refused when it comes."]
@@ -6465,20 +6731,6 @@ extern "C" {
     pub fn mdist_store_dismiss(
         store: *mut mdist_store_t,
         id: u64,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Tells where workers find the store: \"host:port\", with the host as given to mdist_store_create and the real port."]
-    #[doc = ""]
-    #[doc = " @p text, @p capacity and @p needed work as in mdist_config_get: a text that does not fit is cut off, and @p needed"]
-    #[doc = " (may be NULL) receives the full size, NUL included."]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_store_address(
-        store: *const mdist_store_t,
-        text: *mut ::std::os::raw::c_char,
-        capacity: usize,
-        needed: *mut usize,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }
@@ -6493,34 +6745,6 @@ extern "C" {
         store: *mut mdist_store_t,
         worker_count: u32,
         restart: u32,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Describes, in one line for people, how many workers have joined. Examples are \"2 of 4 workers have joined; missing:"]
-    #[doc = " 1, 3 (refused: ...)\" and \"4 workers are connected\"."]
-    #[doc = " @param joined  receives how many workers are there, or worker_count when the session is complete; may be NULL"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_store_progress(
-        store: *const mdist_store_t,
-        joined: *mut u32,
-        text: *mut ::std::os::raw::c_char,
-        capacity: usize,
-        needed: *mut usize,
-        error: *mut *mut mdist_error_t,
-    ) -> mdist_status_t;
-}
-extern "C" {
-    #[doc = " Tells which worker ended the last session by leaving it: the first to go, before anything had failed for it."]
-    #[doc = ""]
-    #[doc = " The other workers fail because it left. A launcher whose workers fail together learns here which one failed first."]
-    #[doc = " @param rank  receives its rank, or MDIST_NONE in any of these cases: no session has ended in this way since"]
-    #[doc = "                mdist_store_create or mdist_store_restart; all workers of the next session have joined since; or the"]
-    #[doc = "                first to go was lost without saying that it leaves"]
-    #[doc = " @thread any   @blocks no   @collective no   @calls-back never   @since 0.1"]
-    pub fn mdist_store_first_gone(
-        store: *const mdist_store_t,
-        rank: *mut u32,
         error: *mut *mut mdist_error_t,
     ) -> mdist_status_t;
 }

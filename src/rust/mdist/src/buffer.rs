@@ -101,7 +101,7 @@ impl SliceMut<'_> {
     /// `managed` is a DLManagedTensor (up to DLPack 0.8) that keeps its memory as long as this lives,
     /// and nobody else uses that memory.
     pub unsafe fn from_dlpack(managed: *const c_void) -> Result<Self> {
-        Self::described(|out, error| sys::mdist_buffer_from_dlpack(managed.cast(), out, error))
+        Self::described(crate::value::plain_dlpack(managed))
     }
 
     /// The same for a DLManagedTensorVersioned (DLPack 1.x).
@@ -109,16 +109,12 @@ impl SliceMut<'_> {
     /// # Safety
     /// As above.
     pub unsafe fn from_dlpack_versioned(managed: *const c_void) -> Result<Self> {
-        Self::described(|out, error| {
-            sys::mdist_buffer_from_dlpack_versioned(managed.cast(), out, error)
-        })
+        Self::described(crate::value::versioned_dlpack(managed))
     }
 
-    fn described(
-        describe: impl FnOnce(*mut sys::mdist_buffer, *mut *mut sys::mdist_error) -> i32,
-    ) -> Result<Self> {
+    unsafe fn described(managed: sys::mdist_dlpack) -> Result<Self> {
         let mut raw = raw_buffer::<u8>(std::ptr::null(), 0);
-        call(|error| describe(&mut raw, error))?;
+        call(|error| sys::mdist_buffer_from_dlpack(&managed, &mut raw, error))?;
         let memory = PhantomData;
         Ok(SliceMut { raw, memory })
     }

@@ -68,7 +68,7 @@ pub(crate) fn say(cause: &BoxError) {
     let until_nul = words.split('\0').next().unwrap_or_default();
     if let Ok(words) = CString::new(until_nul) {
         // Safety: a C string, which is copied.
-        unsafe { sys::mdist_fail_because(words.as_ptr()) }
+        unsafe { sys::mdist_fail(0, words.as_ptr()) }
     }
 }
 

@@ -61,7 +61,7 @@ impl Strategy {
 
     /// Forms the next generation of the job, of the workers that are left and those that have come, and
     /// restores the newest commit of which all is left. Call it when a call has failed because a worker
-    /// was lost, when [`membership_changed`](Strategy::membership_changed) says so, and on a newcomer
+    /// was lost, when [`check_membership`](Strategy::check_membership) says so, and on a newcomer
     /// ([`is_joining`](Strategy::is_joining)) before its first step.
     ///
     /// Afterwards variables, datasets, iterators, checkpoints, gradients and blobs go on. Groups, calls,
@@ -88,18 +88,6 @@ impl Strategy {
             first_replica_id: change.first_replica_id,
             local_replica_count: change.local_replica_count,
         })
-    }
-
-    /// Whether newcomers wait and the job has room for them, or a worker is to leave: the same on all workers,
-    /// which all ask. If so,
-    /// [`commit`](Strategy::commit) and [`regroup`](Strategy::regroup).
-    pub fn membership_changed(&self) -> Result<bool> {
-        let mut changed = 0;
-        // Safety: our handle.
-        call(|error| unsafe {
-            sys::mdist_membership_changed(self.raw(), &mut changed, ptr::null(), error)
-        })?;
-        Ok(changed != 0)
     }
 
     /// Whether this worker is a newcomer to a job that is at work, and has not called

@@ -65,13 +65,13 @@ mod group;
 mod input;
 mod loss;
 mod map;
+mod membership;
 mod memory;
 mod merge;
 mod message;
 mod names;
 mod operator;
 mod options;
-mod preemption;
 mod prepared;
 mod replica;
 mod root;
@@ -106,9 +106,9 @@ pub use input::{
     InputOptions, InputPipeline, ReplicationMode, ShardPolicy, Uneven, ONE_PER_WORKER,
 };
 pub use map::{Output, UNKNOWN_LENGTH};
+pub use membership::Verdict;
 pub use memory::Memory;
 pub use operator::{Operator, Registered};
-pub use preemption::{Preemption, Verdict};
 pub use prepared::{Preparation, Prepared};
 pub use replica::Replica;
 pub use run::Run;

@@ -36,6 +36,20 @@ pub struct Value(NonNull<sys::mdist_value>);
 unsafe impl Send for Value {}
 unsafe impl Sync for Value {}
 
+pub(crate) fn plain_dlpack(managed: *const c_void) -> sys::mdist_dlpack {
+    sys::mdist_dlpack {
+        plain: managed as *mut _,
+        versioned: std::ptr::null_mut(),
+    }
+}
+
+pub(crate) fn versioned_dlpack(managed: *const c_void) -> sys::mdist_dlpack {
+    sys::mdist_dlpack {
+        plain: std::ptr::null_mut(),
+        versioned: managed as *mut _,
+    }
+}
+
 impl Value {
     /// A plain value with a copy of the tensor.
     pub fn new<'a>(tensor: impl Into<Tensor<'a>>) -> Result<Value> {
@@ -58,7 +72,7 @@ impl Value {
     /// `managed` is a DLManagedTensor, whose memory does not change as long as anybody may read the
     /// value, and whose deleter may be called on any thread. On success it belongs to the library.
     pub unsafe fn from_dlpack(managed: *mut c_void) -> Result<Value> {
-        make(|out, error| sys::mdist_value_from_dlpack(managed.cast(), out, error)).map(Value::own)
+        Value::around(plain_dlpack(managed))
     }
 
     /// The same for a DLManagedTensorVersioned.
@@ -66,25 +80,32 @@ impl Value {
     /// # Safety
     /// As above.
     pub unsafe fn from_dlpack_versioned(managed: *mut c_void) -> Result<Value> {
-        make(|out, error| sys::mdist_value_from_dlpack_versioned(managed.cast(), out, error))
-            .map(Value::own)
+        Value::around(versioned_dlpack(managed))
+    }
+
+    unsafe fn around(managed: sys::mdist_dlpack) -> Result<Value> {
+        make(|out, error| sys::mdist_value_from_dlpack(&managed, out, error)).map(Value::own)
     }
 
     /// Exports a tensor as a DLManagedTensor, for another library to read. Whoever takes it calls its
     /// deleter, which may be after the value's end.
     pub fn to_dlpack(&self, index: usize) -> Result<*mut c_void> {
-        // Safety: our handle.
-        make(|out, error| unsafe { sys::mdist_value_to_dlpack(self.raw(), index, out, error) })
-            .map(|managed| managed.cast())
+        self.exported(index, 0).map(|managed| managed.plain.cast())
     }
 
     /// The same as a DLManagedTensorVersioned.
     pub fn to_dlpack_versioned(&self, index: usize) -> Result<*mut c_void> {
+        self.exported(index, 1)
+            .map(|managed| managed.versioned.cast())
+    }
+
+    fn exported(&self, index: usize, max_major: u32) -> Result<sys::mdist_dlpack> {
+        let mut out = plain_dlpack(std::ptr::null());
         // Safety: our handle.
-        make(|out, error| unsafe {
-            sys::mdist_value_to_dlpack_versioned(self.raw(), index, out, error)
-        })
-        .map(|managed| managed.cast())
+        call(|error| unsafe {
+            sys::mdist_value_to_dlpack(self.raw(), index, max_major, &mut out, error)
+        })?;
+        Ok(out)
     }
 
     /// Takes over a handle that is ours to destroy.

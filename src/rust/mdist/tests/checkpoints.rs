@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checkpoints, what any number of replicas restores of them; and preemption, which asks for them.
+//! Checkpoints, what any number of replicas restores of them; and leaving, which asks for them.
 mod common;
 
 use std::fs;
@@ -125,15 +125,14 @@ fn nobody_may_hold_a_copy_meanwhile() {
 
 #[test]
 fn an_announcement_ends_the_program_at_the_next_check() {
-    let strategy = strategy(2);
-    let no_grace = strategy.preemption(Duration::ZERO).unwrap();
-    assert_eq!(no_grace.check().unwrap(), (Verdict::GoOn, None));
-    thread::scope(|scope| drop(scope.spawn(|| no_grace.announce())));
-    assert_eq!(no_grace.check().unwrap(), (Verdict::End, Some(0)));
-    let grace = strategy.preemption(Duration::from_secs(3600)).unwrap();
-    grace.announce();
-    assert_eq!(grace.check().unwrap(), (Verdict::Save, Some(0)));
-    assert_eq!(grace.check().unwrap().0, Verdict::GoOn);
+    let no_grace = strategy(2);
+    assert_eq!(no_grace.check_membership().unwrap(), (Verdict::GoOn, None));
+    thread::scope(|scope| drop(scope.spawn(|| no_grace.leave(Duration::ZERO))));
+    assert_eq!(no_grace.check_membership().unwrap(), (Verdict::End, Some(0)));
+    let grace = strategy(2);
+    grace.leave(Duration::from_secs(3600));
+    assert_eq!(grace.check_membership().unwrap(), (Verdict::Save, Some(0)));
+    assert_eq!(grace.check_membership().unwrap().0, Verdict::GoOn);
 }
 
 #[test]

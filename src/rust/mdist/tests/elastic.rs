@@ -20,8 +20,6 @@ fn a_job_of_fixed_size_is_not_elastic() {
     let mut strategy = strategy(2);
     assert_eq!(strategy.commit(1).unwrap_err().reason(), "not_elastic");
     assert_eq!(strategy.regroup().unwrap_err().reason(), "not_elastic");
-    let asked = strategy.membership_changed();
-    assert_eq!(asked.unwrap_err().reason(), "not_elastic");
     assert!(!strategy.is_joining());
     assert_usable(&strategy);
 }

@@ -22,7 +22,7 @@ fn cycle() {
     assert_eq!(structure.leaves().count(), 2);
     let mut checkpoint = strategy.checkpoint("unused", 1).unwrap();
     checkpoint.add(&variable).unwrap();
-    strategy.preemption(Duration::ZERO).unwrap().announce();
+    strategy.leave(Duration::ZERO);
     let mapped =
         rows.batch(64, false)
             .unwrap()
