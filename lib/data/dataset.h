@@ -18,8 +18,7 @@
 // state to save. Instead, it must produce the same elements each time it is opened with the same Series. A stream that
 // cannot says so (Series::refuse).
 //
-// Between streams, rows of a single block may travel as row numbers, many at a time: next_rows(). Records of files may
-// be read straight to where they are needed: next_into().
+// Records of files may be read straight to where they are needed: next_into().
 #pragma once
 
 #include "data/element.h"
@@ -117,17 +116,6 @@ class Stream {
         ended_ = done < count;
         return done;
     }
-    /// Returns the single block of which every element is a row, if this stream supports next_rows(); null otherwise.
-    /// Passing many row numbers at once saves a call and an Element for each.
-    virtual std::shared_ptr<const Block> block() const { return nullptr; }
-    /// For a stream with a block(): does what up to `most` calls of next() would, and writes the row numbers into
-    /// `rows`. `most` is at least one. Returns how many there were: at least one, or none at the end.
-    std::size_t next_rows(uint64_t *rows, std::size_t most) {
-        if (ended_ || (stop_ != nullptr && stop_->requested())) return 0;
-        const std::size_t count = produce_rows(rows, most);
-        ended_ = count == 0;
-        return count;
-    }
     /// Starts again at the first element, as the next epoch of the same iteration.
     void restart() {
         rewind();
@@ -140,8 +128,6 @@ class Stream {
     virtual void rewind() = 0;
     /// For streams that fill rooms. Not called again once it has returned kEnd.
     virtual Got produce_into(Room &, Element &out) { return produce(out) ? Got::kElement : Got::kEnd; }
-    /// For streams with a block(). Not called again once it has returned 0.
-    virtual std::size_t produce_rows(uint64_t *, std::size_t) { return 0; }
     /// Implements pass_over(). Override it to skip without making the elements. Like produce(), it is not called again
     /// once it has returned false.
     virtual bool leave_out(uint64_t count, Element &scratch) {

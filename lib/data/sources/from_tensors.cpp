@@ -6,7 +6,6 @@
 #include "util/text.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace mdist {
@@ -38,13 +37,6 @@ class RowStream final : public Stream {
         if (row_ == rows_) return false;
         out.set_row(arrays_, row_++);
         return true;
-    }
-    std::shared_ptr<const Block> block() const override { return arrays_; }
-    std::size_t produce_rows(uint64_t *rows, std::size_t most) override {
-        const auto count = static_cast<std::size_t>(std::min<uint64_t>(most, rows_ - row_));
-        std::iota(rows, rows + count, row_);
-        row_ += count;
-        return count;
     }
     bool leave_out(uint64_t count, Element &scratch) override { return leap(count, scratch) == count; }
     uint64_t leap(uint64_t count, Element &) override {

@@ -74,18 +74,10 @@ class RowRoom final : public Room {
 class BatchStream final : public Stream {
   public:
     BatchStream(std::shared_ptr<const Batch> dataset, const Iteration &iteration)
-        : Stream(iteration),
-          dataset_(std::move(dataset)),
-          upstream_(dataset_->source().open(iteration)),
-          block_(upstream_->block()) {}
+        : Stream(iteration), dataset_(std::move(dataset)), upstream_(dataset_->source().open(iteration)) {}
 
   private:
-    static constexpr uint64_t kChunk = 4096; // rows asked for at a time
-
-    bool produce(Element &out) override {
-        if (block_ != nullptr) return join_rows(out);
-        return upstream_->fills_rooms() ? read_rows(out) : join_elements(out);
-    }
+    bool produce(Element &out) override { return upstream_->fills_rooms() ? read_rows(out) : join_elements(out); }
     bool join_elements(Element &out) {
         while (joiner_.count() < dataset_->batch_size() && upstream_->next(joiner_.place())) joiner_.accept();
         if (joiner_.count() == 0) return false;
@@ -137,19 +129,6 @@ class BatchStream final : public Stream {
         if (rows == dataset_->batch_size()) row_bytes_ = out.bytes(0) / rows;
         return true;
     }
-    bool join_rows(Element &out) {
-        const uint64_t size = dataset_->batch_size();
-        rows_.clear();
-        for (std::size_t count = 1; count != 0 && rows_.size() < size;) {
-            const std::size_t before = rows_.size();
-            rows_.resize(before + std::min<uint64_t>(kChunk, size - before));
-            count = upstream_->next_rows(&rows_[before], rows_.size() - before);
-            rows_.resize(before + count);
-        }
-        if (rows_.empty() || (rows_.size() < size && dataset_->drop_remainder())) return false;
-        out = joined_rows(*block_, rows_);
-        return true;
-    }
     void rewind() override {
         upstream_->restart();
         joiner_ = Joiner();
@@ -158,8 +137,6 @@ class BatchStream final : public Stream {
     std::shared_ptr<const Batch> dataset_;
     uint64_t row_bytes_ = 0; // of records, which go straight into their rows; 0: not known
     std::unique_ptr<Stream> upstream_;
-    std::shared_ptr<const Block> block_; // null: elements are taken one by one
-    std::vector<uint64_t> rows_;         // numbers of the rows of one batch
     Joiner joiner_;
 };
 

@@ -85,38 +85,4 @@ void Joiner::clear() {
     alike_ = true;
 }
 
-namespace {
-
-template <std::size_t kBytes>
-void gather_numbered(const char *array, const std::vector<uint64_t> &rows, char *to) {
-    for (std::size_t i = 0; i < rows.size(); ++i) std::memcpy(to + i * kBytes, array + rows[i] * kBytes, kBytes);
-}
-
-/// Copies rows that lie one after the other in one go.
-void gather_numbered(const char *array, std::size_t bytes, const std::vector<uint64_t> &rows, char *to) {
-    if (bytes == 4) return gather_numbered<4>(array, rows, to);
-    if (bytes == 8) return gather_numbered<8>(array, rows, to);
-    for (std::size_t i = 0, end = 0; i < rows.size(); i = end) {
-        for (end = i + 1; end < rows.size() && rows[end] == rows[end - 1] + 1;) ++end;
-        if (end + 1 < rows.size()) fetch_ahead(array + rows[end + 1] * bytes, bytes);
-        std::memcpy(to, array + rows[i] * bytes, (end - i) * bytes);
-        to += (end - i) * bytes;
-    }
-}
-
-} // namespace
-
-Element joined_rows(const Block &block, const std::vector<uint64_t> &rows) {
-    std::vector<Tensor> joined(block.count());
-    for (std::size_t component = 0; component < joined.size(); ++component) {
-        const Block::Part &part = block.part(component);
-        Tensor &tensor = joined[component];
-        tensor = Tensor::allocate(*host(), part.tensor.dtype(), part.row_shape.with_first(rows.size()));
-        if (part.row_bytes == 0) continue;
-        gather_numbered(static_cast<const char *>(part.tensor.data()), part.row_bytes, rows,
-                        static_cast<char *>(tensor.data()));
-    }
-    return Element(std::move(joined));
-}
-
 } // namespace mdist

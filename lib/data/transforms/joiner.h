@@ -57,7 +57,4 @@ class Joiner {
 /// The failure of a batch whose element `row` has a component of another shape than element 0.
 Failure different_shapes(std::size_t component, uint64_t row, const Shape &shape, const Shape &first);
 
-/// Joins the rows of `block` that have these numbers. There must be at least one.
-Element joined_rows(const Block &block, const std::vector<uint64_t> &rows);
-
 } // namespace mdist

@@ -66,12 +66,6 @@ class RepeatStream final : public Stream {
         }
         return done;
     }
-    std::shared_ptr<const Block> block() const override { return upstream_->block(); }
-    std::size_t produce_rows(uint64_t *rows, std::size_t most) override {
-        for (; left_ != 0; end_round())
-            if (const std::size_t count = upstream_->next_rows(rows, most)) return empty_ = false, count;
-        return 0;
-    }
     void end_round() {
         // After a round without elements, all further rounds would be empty, too. An endless repeat would never return.
         if (empty_) left_ = 0;

@@ -7,7 +7,6 @@
 
 #include <mdist/input.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace mdist {
@@ -67,25 +66,6 @@ class ShardStream final : public Stream {
         skip_ = shards - 1;
         return done;
     }
-    std::shared_ptr<const Block> block() const override { return upstream_->block(); }
-    /// Reads the row numbers of other shards along with ours, if that costs less than a call for each of ours.
-    std::size_t produce_rows(uint64_t *rows, std::size_t most) override {
-        constexpr std::size_t kChunk = 256;
-        const uint64_t shards = dataset_->shards();
-        if (shards > kChunk / 2) {
-            if (skip_ != 0 && !upstream_->pass_over(skip_, passed_)) return 0;
-            skip_ = shards - 1;
-            return upstream_->next_rows(rows, 1);
-        }
-        uint64_t all[kChunk];
-        for (std::size_t ours = 0;;) {
-            const std::size_t count = upstream_->next_rows(all, std::min<std::size_t>(most, kChunk / shards) * shards);
-            if (count == 0) return 0;
-            for (; skip_ < count; skip_ += shards) rows[ours++] = all[skip_];
-            skip_ -= count;
-            if (ours != 0) return ours;
-        }
-    }
     void rewind() override {
         upstream_->restart();
         skip_ = dataset_->index();
@@ -94,7 +74,6 @@ class ShardStream final : public Stream {
     std::shared_ptr<const Shard> dataset_;
     std::unique_ptr<Stream> upstream_;
     uint64_t skip_; // elements of other shards before the next of ours
-    Element passed_;
 };
 
 std::unique_ptr<Stream> Shard::open(const Iteration &iteration) const {

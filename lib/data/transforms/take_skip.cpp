@@ -46,13 +46,6 @@ class TakeStream final : public Stream {
         taken_ += done;
         return done;
     }
-    std::shared_ptr<const Block> block() const override { return upstream_->block(); }
-    std::size_t produce_rows(uint64_t *rows, std::size_t most) override {
-        most = static_cast<std::size_t>(std::min<uint64_t>(most, count_ - taken_));
-        const std::size_t count = most == 0 ? 0 : upstream_->next_rows(rows, most);
-        taken_ += count;
-        return count;
-    }
     void rewind() override {
         upstream_->restart();
         taken_ = 0;
@@ -96,11 +89,6 @@ class SkipStream final : public Stream {
     bool fills_rooms() const override { return upstream_->fills_rooms(); }
     Got produce_into(Room &room, Element &out) override {
         return begin(out) ? upstream_->next_into(room, out) : Got::kEnd;
-    }
-    std::shared_ptr<const Block> block() const override { return upstream_->block(); }
-    std::size_t produce_rows(uint64_t *rows, std::size_t most) override {
-        Element passed;
-        return begin(passed) ? upstream_->next_rows(rows, most) : 0;
     }
     bool begin(Element &passed) {
         return std::exchange(begun_, true) || count_ == 0 || upstream_->pass_over(count_, passed);
