@@ -161,11 +161,7 @@ mdist_status_t mdist_strategy_reduce_to(mdist_strategy_t *strategy, mdist_reduce
                                       [&](const Value *value) { return reduces_with_others(self, op, *value, false); });
             std::vector<Target> targets(count, Target::everywhere());
             for (size_t i = 0; destinations != nullptr && i < count; ++i) targets[i] = target_of(self, destinations[i]);
-            NewHandles<mdist_value_t> results;
-            reduce_values(self, asker, op, pinned.all(), targets, [&](std::vector<ValuePointer> made) {
-                results = NewHandles<mdist_value_t>(std::move(made));
-            });
-            results.give_out(out);
+            publish_all(reduce_values(self, asker, op, pinned.all(), targets), out);
         });
 }
 

@@ -177,7 +177,7 @@ mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_value_t **o
             if (element == nullptr)
                 *out = publish<mdist_value_t>(std::move(room).value());
             else
-                hand_out(values_of_element(pinned->dataset(), *element), out);
+                publish_all(values_of_element(pinned->dataset(), *element), out);
         });
         return there ? MDIST_OK : MDIST_END;
     });

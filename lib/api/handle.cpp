@@ -25,9 +25,6 @@ constexpr uint32_t kChunkBits = 10;
 constexpr uint32_t kChunkSlots = 1u << kChunkBits;
 constexpr uint32_t kChunks = 1u << (kGenerationShift - kChunkBits);
 constexpr uint32_t kNone = UINT32_MAX;
-// Handles that are made together are usually given up in the same order, so the list goes through the slots in their
-// order, or backwards. They are asked for so many slots ahead: the list itself shows only the next one.
-constexpr std::ptrdiff_t kPrefetched = 8;
 
 // A slot's state: generation (32 bits, of which an id shows 31) | live | doomed | pins (30).
 // A lookup adds a pin before it knows whether the id is valid, and removes the pin if not. Pins therefore come and go
@@ -66,16 +63,14 @@ class Table {
         return chunk == nullptr ? nullptr : chunk + (index & (kChunkSlots - 1));
     }
 
-    /// Takes `count` slots, or throws and takes none.
-    void take(HandleSlot **slots, std::size_t count) {
+    HandleSlot *take() {
         const std::lock_guard<std::mutex> hold(lock_);
-        std::size_t taken = 0;
-        try {
-            for (; taken < count; ++taken) slots[taken] = take_first();
-        } catch (...) {
-            while (taken != 0) append(slots[--taken]);
-            throw;
-        }
+        if (first_ == kNone) collect_returned();
+        if (first_ == kNone) grow();
+        HandleSlot *slot = find(first_);
+        first_ = slot->next_free;
+        if (first_ == kNone) last_ = kNone;
+        return slot;
     }
 
     /// Takes no lock. The slot goes behind all those of the free list.
@@ -87,23 +82,12 @@ class Table {
     }
 
   private:
-    HandleSlot *take_first() {
-        if (first_ == kNone) collect_returned();
-        if (first_ == kNone) grow();
-        HandleSlot *slot = find(first_);
-        __builtin_prefetch(slot + kPrefetched, 1);
-        first_ = slot->next_free;
-        if (first_ == kNone) last_ = kNone;
-        return slot;
-    }
-
     /// Makes the free list, which is empty, of the slots that were given back. The first one comes first.
     void collect_returned() {
         uint32_t index = returned_.exchange(kNone, std::memory_order_acquire);
         last_ = index;
         while (index != kNone) {
             HandleSlot *slot = find(index);
-            __builtin_prefetch(slot - kPrefetched, 1);
             index = std::exchange(slot->next_free, first_);
             first_ = slot->index;
         }
@@ -232,30 +216,11 @@ void try_free(HandleSlot *slot, uint32_t generation) noexcept {
 } // namespace
 
 HandleSlot *publish_slot(Kind kind, std::shared_ptr<void> object, bool live) {
-    HandleSlot *slot;
-    table.take(&slot, 1);
-    fill_slot(slot, kind, std::move(object));
-    if (live) slot->state.fetch_add(kLive, std::memory_order_release);
-    return slot;
-}
-
-void take_slots(HandleSlot **slots, std::size_t count) {
-    table.take(slots, count);
-}
-
-void fill_slot(HandleSlot *slot, Kind kind, std::shared_ptr<void> object) noexcept {
+    HandleSlot *const slot = table.take();
     slot->object = std::move(object);
     slot->kind = kind;
-}
-
-void *open_slot(HandleSlot *slot) noexcept {
-    slot->state.fetch_add(kLive, std::memory_order_release);
-    return slot_id(slot);
-}
-
-void return_slot(HandleSlot *slot) noexcept {
-    const std::shared_ptr<void> object = std::move(slot->object); // destroyed after the slot is free
-    table.give_back(slot);
+    if (live) slot->state.fetch_add(kLive, std::memory_order_release);
+    return slot;
 }
 
 HandleSlot *pin_slot(const void *handle, Kind kind) {

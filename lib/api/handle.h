@@ -8,6 +8,7 @@
 // valid. All functions: any thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -160,14 +161,6 @@ struct alignas(64) HandleSlot {
 
 /// The untyped functions; use the templates below.
 HandleSlot *publish_slot(Kind kind, std::shared_ptr<void> object, bool live);
-/// Takes slots that no handle names yet. Throws as publish() does, and then takes none.
-void take_slots(HandleSlot **slots, std::size_t count);
-/// Gives a slot its object. Then open_slot() or return_slot() must follow.
-void fill_slot(HandleSlot *slot, Kind kind, std::shared_ptr<void> object) noexcept;
-/// Makes the handle of a slot that was filled, and returns its id.
-void *open_slot(HandleSlot *slot) noexcept;
-/// Gives back a slot without a handle, and drops its object.
-void return_slot(HandleSlot *slot) noexcept;
 HandleSlot *pin_slot(const void *handle, Kind kind);
 HandleSlot *try_pin_slot(const void *handle, Kind kind) noexcept;
 void unpin_slot(HandleSlot *slot) noexcept;
@@ -208,42 +201,19 @@ Public *publish(std::shared_ptr<ObjectOf<Public>> object) {
     return static_cast<Public *>(slot_id(publish_slot(HandleTraits<Public>::kKind, std::move(object), true)));
 }
 
-/// Handles of many objects, which are made with one look at the table for all, and are valid only once they are given
-/// out. Without that, none was ever there. One thread.
+/// Makes a handle of each object, NULL for null. Throws as publish() does; then there are none.
 template <class Public>
-class NewHandles {
-  public:
-    NewHandles() = default;
-    /// Throws RESOURCE ("too_many_handles") or bad_alloc.
-    explicit NewHandles(std::vector<std::shared_ptr<ObjectOf<Public>>> objects) : slots_(objects.size()) {
-        std::size_t count = 0;
-        for (const auto &object : objects) count += object != nullptr ? 1 : 0;
-        take_slots(slots_.data(), count);
-        for (std::size_t i = objects.size(); i-- > 0;) {
-            slots_[i] = objects[i] != nullptr ? slots_[--count] : nullptr;
-            if (slots_[i] != nullptr) fill_slot(slots_[i], HandleTraits<Public>::kKind, std::move(objects[i]));
-        }
+void publish_all(std::vector<std::shared_ptr<ObjectOf<Public>>> objects, Public **handles) {
+    std::vector<Public *> made(objects.size());
+    try {
+        for (std::size_t i = 0; i < made.size(); ++i)
+            if (objects[i] != nullptr) made[i] = publish<Public>(std::move(objects[i]));
+    } catch (...) {
+        for (Public *handle : made) retire_handle(handle, HandleTraits<Public>::kKind);
+        throw;
     }
-    ~NewHandles() {
-        for (HandleSlot *slot : slots_)
-            if (slot != nullptr) return_slot(slot);
-    }
-    NewHandles(NewHandles &&other) noexcept : slots_(std::exchange(other.slots_, {})) {}
-    NewHandles &operator=(NewHandles &&other) noexcept {
-        slots_.swap(other.slots_);
-        return *this;
-    }
-
-    /// Writes one handle for each object, NULL for null.
-    void give_out(Public **handles) noexcept {
-        for (std::size_t i = 0; i < slots_.size(); ++i)
-            handles[i] = static_cast<Public *>(slots_[i] != nullptr ? open_slot(slots_[i]) : nullptr);
-        slots_.clear();
-    }
-
-  private:
-    std::vector<HandleSlot *> slots_;
-};
+    std::copy(made.begin(), made.end(), handles);
+}
 
 /// Throws BAD_HANDLE, naming the expected type and the type found.
 template <class Public>

@@ -18,7 +18,7 @@ struct RunIo {
     uint64_t timeout_ns = 0; // 0: the strategy's
 
     /// Hands the results to the caller. Hands out all or, if it throws, none.
-    void finish() { hand_out(std::move(results), out); }
+    void finish() { publish_all(std::move(results), out); }
 };
 
 /// What a call does with results and limits.

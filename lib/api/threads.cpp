@@ -42,7 +42,7 @@ mdist_status_t mdist_run_end(mdist_strategy_t *strategy, mdist_value_t **results
         need_array(results, result_count, "results");
         std::vector<ValuePointer> values(result_count);
         pinned->open_runs().end(values);
-        hand_out(std::move(values), results);
+        publish_all(std::move(values), results);
     });
 }
 
@@ -83,7 +83,7 @@ mdist_status_t mdist_merge_begin(mdist_replica_t *replica, const mdist_tensor_t 
             const uint64_t timeout_ns = timeout_of(options);
             std::vector<Part> parts = merge_arguments(*pinned, arguments, argument_count);
             runs.open_merge(*pinned, &calls::kOpenMerge, std::move(parts), 0, timeout_ns,
-                            [&](const std::vector<ValuePointer> &regrouped) { hand_out(regrouped, values); });
+                            [&](const std::vector<ValuePointer> &regrouped) { publish_all(regrouped, values); });
             if (pinned->local_index() != 0) std::fill_n(values, argument_count, nullptr);
         });
         runs.lend_turn(*pinned);

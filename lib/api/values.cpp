@@ -72,12 +72,8 @@ void describe_merged(Replica &replica, mdist_tensor_t *results, std::size_t coun
 
 std::vector<mdist_value_t *> publish_values(std::vector<ValuePointer> values) {
     std::vector<mdist_value_t *> handles(values.size());
-    hand_out(std::move(values), handles.data());
+    publish_all(std::move(values), handles.data());
     return handles;
-}
-
-void hand_out(std::vector<ValuePointer> values, mdist_value_t **out) {
-    NewHandles<mdist_value_t>(std::move(values)).give_out(out);
 }
 
 } // namespace mdist

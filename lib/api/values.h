@@ -45,9 +45,6 @@ void describe_merged(Replica &replica, mdist_tensor_t *results, std::size_t coun
 /// Makes a handle for each value, NULL for nullptr. Makes all handles or, if this throws, none.
 std::vector<mdist_value_t *> publish_values(std::vector<ValuePointer> values);
 
-/// The same, into a caller's array of the same length.
-void hand_out(std::vector<ValuePointer> values, mdist_value_t **out);
-
 /// Gives up its handles at the end.
 class ValueHandles {
   public:

@@ -170,14 +170,15 @@ void a_full_table_is_a_resource_failure_and_recovers(void **) {
     }
     reason = "none";
     try {
-        const mdist::NewHandles<test_seat> more(std::vector<std::shared_ptr<Seat>>(kFree + 1, object));
+        std::vector<test_seat *> more(kFree + 1);
+        mdist::publish_all(std::vector<std::shared_ptr<Seat>>(kFree + 1, object), more.data());
     } catch (const Failure &failure) {
         reason = failure.reason();
     }
     assert_string_equal(reason.c_str(), "too_many_handles");
     assert_int_equal(object.use_count(), handles.size() + 1);
     std::vector<test_seat *> together(kFree);
-    mdist::NewHandles<test_seat>(std::vector<std::shared_ptr<Seat>>(kFree, object)).give_out(together.data());
+    mdist::publish_all(std::vector<std::shared_ptr<Seat>>(kFree, object), together.data());
     handles.insert(handles.end(), together.begin(), together.end());
     assert_int_equal(object.use_count(), handles.size() + 1);
     for (auto *handle : handles) mdist::retire(handle);
@@ -185,12 +186,11 @@ void a_full_table_is_a_resource_failure_and_recovers(void **) {
     mdist::retire(mdist::publish<test_seat>(object));
 }
 
-void handles_made_together_resolve_once_they_are_given_out(void **) {
+void handles_made_together_resolve(void **) {
     std::vector<std::shared_ptr<Number>> numbers = {std::make_shared<Number>(1), nullptr, std::make_shared<Number>(2)};
     test_number *handles[] = {nullptr, reinterpret_cast<test_number *>(&numbers), nullptr};
-    mdist::NewHandles<test_number> fresh(std::move(numbers));
+    mdist::publish_all(std::move(numbers), handles);
     assert_int_equal(Number::alive, 2);
-    fresh.give_out(handles);
     assert_null(handles[1]);
     assert_int_equal(mdist::pin(handles[0])->value, 1);
     assert_int_equal(mdist::pin(handles[2])->value, 2);
@@ -198,18 +198,6 @@ void handles_made_together_resolve_once_they_are_given_out(void **) {
     assert_false(resolves(handles[0]));
     assert_true(resolves(handles[2]));
     mdist::retire(handles[2]);
-    assert_int_equal(Number::alive, 0);
-}
-
-void handles_that_are_not_given_out_leave_nothing_behind(void **) {
-    // More in all than the table has places.
-    for (int round = 0; round < 1200; ++round) {
-        std::vector<std::shared_ptr<Number>> numbers(1000);
-        numbers[3] = std::make_shared<Number>(1);
-        for (std::size_t i = 4; i < numbers.size(); ++i) numbers[i] = numbers[3];
-        const mdist::NewHandles<test_number> unused(std::move(numbers));
-        assert_int_equal(Number::alive, 1);
-    }
     assert_int_equal(Number::alive, 0);
 }
 
@@ -257,7 +245,7 @@ struct Hammer {
                     std::vector<std::shared_ptr<Number>> numbers(3);
                     for (auto &number : numbers) number = std::make_shared<Number>(random() | 1);
                     test_number *fresh[3];
-                    mdist::NewHandles<test_number>(std::move(numbers)).give_out(fresh);
+                    mdist::publish_all(std::move(numbers), fresh);
                     for (auto *handle : fresh) {
                         if (auto *old = posted[random() % kShared].exchange(handle)) {
                             mdist::retire(old);
@@ -329,8 +317,7 @@ SUBJECT(handle) {
         cmocka_unit_test(every_id_is_new),
         cmocka_unit_test(random_bits_never_resolve),
         cmocka_unit_test(a_full_table_is_a_resource_failure_and_recovers),
-        cmocka_unit_test(handles_made_together_resolve_once_they_are_given_out),
-        cmocka_unit_test(handles_that_are_not_given_out_leave_nothing_behind),
+        cmocka_unit_test(handles_made_together_resolve),
         cmocka_unit_test(a_renewed_handle_leaves_the_old_one_stale),
         cmocka_unit_test(four_threads_never_see_a_stale_object),
         cmocka_unit_test(one_of_many_destroyers_gets_the_object),
