@@ -33,13 +33,6 @@ class Tensor {
     static Tensor copy_of(Device &device, const mdist_tensor_t &tensor, const char *what);
     /// Makes a view of memory that `owner` keeps alive. `owner` may be empty; then the caller keeps the memory alive.
     static Tensor view(void *data, int32_t dtype, const Shape &shape, Memory owner, Place place = {});
-    /// Makes such a view of the same type and shape as `like`.
-    static Tensor view_like(const Tensor &like, void *data, const Memory &owner, Place place) {
-        Tensor tensor(like, owner);
-        tensor.data_ = data;
-        tensor.place_ = place;
-        return tensor;
-    }
 
     bool defined() const { return dtype_ != 0; }
     int32_t dtype() const { return dtype_; }
@@ -61,9 +54,6 @@ class Tensor {
     mdist_buffer_t buffer() const { return {data_, elements_, dtype_, 0}; }
 
   private:
-    Tensor(const Tensor &like, const Memory &owner)
-        : owner_(owner), elements_(like.elements_), dtype_(like.dtype_), shape_(like.shape_) {}
-
     // The long shape comes last, so that all that a call asks of a tensor lies in one line of the cache or two.
     Memory owner_;
     void *data_ = nullptr;

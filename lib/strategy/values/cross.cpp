@@ -8,10 +8,8 @@
 #include "comm/workers/workers.h"
 #include "device/transfer/transfer.h"
 #include "strategy/values/cross_gpu.h"
-#include "strategy/values/results.h"
 #include "util/dtype.h"
 #include "util/fnv.h"
-#include "util/function_ref.h"
 #include "util/text.h"
 
 #include <atomic>
@@ -122,14 +120,12 @@ std::vector<Tensor> reduce_many(Job &job, const Asker &asker, int32_t op,
     for (std::size_t b = 0; b < count; ++b)
         for (std::size_t local = 0; local < locals; ++local) inputs[local * count + b] = many[b][local].buffer();
     Device *const gpu = job.workers() == nullptr ? gpu_that_reaches(job, inputs) : nullptr;
-    Results memory(gpu != nullptr ? *gpu : *host());
-    for (const std::span<const Tensor> tensors : many) memory.expect(tensors.front().bytes());
     std::vector<Tensor> results;
     results.reserve(count);
     std::vector<mdist_buffer_t> outputs; // the same memory for all local replicas
     for (const std::span<const Tensor> tensors : many) {
         const Tensor &like = tensors.front();
-        results.push_back(memory.allocate(like.dtype(), like.shape(), like.bytes()));
+        results.push_back(Tensor::allocate(gpu != nullptr ? *gpu : *host(), like.dtype(), like.shape()));
         outputs.push_back(results.back().buffer());
     }
     std::vector<Call> calls(locals);
@@ -168,14 +164,29 @@ void all_reduce_local(Job &job, const Asker &asker, const Call &all, std::size_t
               [&](std::vector<Call> &pack) { all_reduce_pack(job, asker, pack); });
 }
 
-void all_reduce_own(Job &job, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
-                    const mdist_buffer_t *outputs, std::size_t buffer_count) {
+std::vector<ValuePointer> all_reduce_many(Job &job, const Asker &asker, int32_t op,
+                                          const std::vector<std::span<const Tensor>> &many) {
+    const std::size_t count = many.size();
+    const std::size_t locals = many[0].size();
+    std::vector<mdist_buffer_t> inputs(locals * count), outputs(locals * count);
+    std::vector<ValuePointer> results;
+    results.reserve(count);
+    for (std::size_t b = 0; b < count; ++b) {
+        std::vector<Tensor> made;
+        for (uint32_t local = 0; local < locals; ++local) {
+            const Tensor &from = many[b][local];
+            made.push_back(Tensor::allocate(job.reach.place(local), from.dtype(), from.shape()));
+            inputs[local * count + b] = from.buffer();
+            outputs[local * count + b] = made.back().buffer();
+        }
+        results.push_back(Value::mirrored(std::move(made)));
+    }
     std::vector<Call> calls;
-    for (uint32_t local = 0; local < job.reach.view().replicas; ++local)
-        calls.push_back(call_of(&calls::kAllReduce, op, inputs + local * buffer_count, outputs + local * buffer_count,
-                                buffer_count));
+    for (std::size_t local = 0; local < locals; ++local)
+        calls.push_back(call_of(&calls::kAllReduce, op, &inputs[local * count], &outputs[local * count], count));
     for_packs(calls, asker.packing, asker.function->sum.name(),
               [&](std::vector<Call> &pack) { all_reduce_pack(job, asker, pack); });
+    return results;
 }
 
 } // namespace mdist

@@ -7,7 +7,6 @@
 #include "strategy/job/call_functions.h"
 #include "strategy/job/job.h"
 #include "strategy/values/value.h"
-#include "util/function_ref.h"
 
 #include <span>
 #include <string>
@@ -49,6 +48,9 @@ Tensor reduce_tensors(Job &job, const Asker &asker, int32_t op, std::span<const 
 /// they are. The results are on the host, or on a GPU if that reduced them.
 std::vector<Tensor> reduce_many(Job &job, const Asker &asker, int32_t op,
                                 const std::vector<std::span<const Tensor>> &many);
+/// The same, but makes mirrored values: each local replica gets a result in the memory of its device.
+std::vector<ValuePointer> all_reduce_many(Job &job, const Asker &asker, int32_t op,
+                                          const std::vector<std::span<const Tensor>> &many);
 
 /// The same, but reduces over axes of each tensor first. MEAN divides by the true number of elements. `workers`
 /// nullptr: reduces the local tensors only.
@@ -58,9 +60,6 @@ Tensor reduce_axes(Workers *workers, const Asker &asker, int32_t op, std::span<c
 /// Reduces a caller's inputs to its outputs, by local replica and then by buffer. `all` holds the op and the buffers of
 /// all local replicas, `buffer_count` each. Checks the buffers.
 void all_reduce_local(Job &job, const Asker &asker, const Call &all, std::size_t buffer_count);
-/// The same without checks: the buffers are alike, `op` accepts them, and outputs overlap nothing.
-void all_reduce_own(Job &job, const Asker &asker, int32_t op, const mdist_buffer_t *inputs,
-                    const mdist_buffer_t *outputs, std::size_t buffer_count);
 
 /// Where a reduced value is stored.
 class Target {
@@ -83,10 +82,6 @@ class Target {
 /// Reduces many values, each to its target, leaf by leaf. All leaves take one operation, or two if targets differ.
 std::vector<ValuePointer> reduce_values(Job &job, const Asker &asker, int32_t op,
                                         const std::vector<const Value *> &values, const std::vector<Target> &targets);
-/// The same, but hands the results to `keep` as soon as they are there, which may be long before their elements are:
-/// those are there when this returns. If it throws, `keep` may have been called or not.
-void reduce_values(Job &job, const Asker &asker, int32_t op, const std::vector<const Value *> &values,
-                   const std::vector<Target> &targets, FunctionRef<void(std::vector<ValuePointer>)> keep);
 /// Reduces over axes of each leaf, to plain values.
 ValuePointer reduce_value_axes(Job &job, const Asker &asker, int32_t op, const Value &value,
                                const std::vector<int32_t> &axes);

@@ -4,7 +4,6 @@
 #include "device/transfer/transfer.h"
 #include "reduce/arithmetic.h"
 #include "strategy/values/cross.h"
-#include "strategy/values/mirrored.h"
 #include "strategy/values/rows.h"
 #include "strategy/values/structure.h"
 #include "util/fnv.h"
@@ -22,7 +21,6 @@ struct Item {
     const std::string *path;
     Target target;
     ValuePointer result; // nullptr until it is known
-    bool waits = false;  // for other replicas
 };
 
 ValuePointer placed(Job &job, const Tensor &tensor, Target target) {
@@ -47,36 +45,17 @@ ValuePointer reduce_rows(Job &job, const Asker &asker, int32_t op, const Value &
     return value_of_rows(*placed(job, all.indices, target), *placed(job, all.values, target));
 }
 
-/// Whether its result is made with other replicas, element by element, in every replica's memory.
-bool reduces_everywhere(const Value &leaf, const Target &target) {
-    return target.is_everywhere() && !leaf.has_rows() && differs_by_replica(leaf);
-}
-
-/// What reduce_values() is asked, and with what it does it.
-struct Reduction {
-    Job &job;
-    const View view;
-    const Asker &asker;
-    const int32_t op;
-    MirroredReduction everywhere;
-};
-
-/// Reduces rows, and leaves that need no other replica, at once. Checks the other leaves, and begins with those that go
-/// everywhere.
-Item item_of(Reduction &all, const Value &value, const Value &leaf, std::size_t index, Target target) {
-    Job &job = all.job;
-    leaf.check_count(all.view.replicas);
+/// Reduces rows, and leaves that need no other replica, at once. Checks the other leaves.
+Item item_of(Job &job, const Asker &asker, int32_t op, const Value &value, const Value &leaf, std::size_t index,
+             Target target) {
+    leaf.check_count(job.reach.view().replicas);
     Item item{&leaf, &leaf_path(value, index), target, nullptr};
     if (leaf.has_rows()) {
-        item.result = reduce_rows(job, of_leaf(all.asker, value, index), all.op, leaf, target);
+        item.result = reduce_rows(job, of_leaf(asker, value, index), op, leaf, target);
         return item;
     }
-    check_reduces(all.op, leaf);
-    item.waits = differs_by_replica(leaf);
-    if (!item.waits)
-        item.result = placed(job, leaf.tensors()[0], target);
-    else if (target.is_everywhere())
-        item.result = all.everywhere.add(leaf);
+    check_reduces(op, leaf);
+    if (!differs_by_replica(leaf)) item.result = placed(job, leaf.tensors()[0], target);
     return item;
 }
 
@@ -101,43 +80,32 @@ Asker asker_for(const Asker &asker, const char *where, const std::vector<Item *>
     return named;
 }
 
-/// Those of the items that wait for other replicas, with their results everywhere or not.
+/// Those of the items that need other replicas, with their results everywhere or not.
 std::vector<Item *> waiting(std::vector<Item> &items, bool everywhere) {
     std::vector<Item *> some;
     for (Item &item : items)
-        if (item.waits && item.target.is_everywhere() == everywhere) some.push_back(&item);
+        if (item.result == nullptr && item.target.is_everywhere() == everywhere) some.push_back(&item);
     return some;
 }
 
-/// Only other workers need the words and the hash.
-void finish_everywhere(Reduction &all, std::vector<Item> &items) {
-    if (all.everywhere.added() == 0) return;
-    const bool alone = all.job.workers() == nullptr;
-    all.everywhere.finish(alone ? all.asker : asker_for(all.asker, "everywhere, ", waiting(items, true)));
+std::vector<std::span<const Tensor>> tensors_of(const std::vector<Item *> &items) {
+    std::vector<std::span<const Tensor>> tensors;
+    for (const Item *item : items) tensors.push_back(item->leaf->tensors());
+    return tensors;
+}
+
+void reduce_everywhere(Job &job, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
+    if (items.empty()) return;
+    std::vector<ValuePointer> results =
+        all_reduce_many(job, asker_for(asker, "everywhere, ", items), op, tensors_of(items));
+    for (std::size_t b = 0; b < items.size(); ++b) items[b]->result = std::move(results[b]);
 }
 
 void reduce_to_devices(Job &job, const Asker &asker, int32_t op, const std::vector<Item *> &items) {
     if (items.empty()) return;
-    std::vector<std::span<const Tensor>> tensors;
-    for (const Item *item : items) tensors.push_back(item->leaf->tensors());
-    const std::vector<Tensor> results = reduce_many(job, asker_for(asker, "", items), op, tensors);
+    const std::vector<Tensor> results = reduce_many(job, asker_for(asker, "", items), op, tensors_of(items));
     for (std::size_t b = 0; b < items.size(); ++b)
         items[b]->result = Value::plain(brought_to(items[b]->target.device(), results[b]));
-}
-
-/// Announces the leaves that are reduced everywhere. Returns how many leaves there are in all.
-std::size_t announce_leaves(Reduction &all, const std::vector<const Value *> &values,
-                            const std::vector<Target> &targets) {
-    constexpr std::size_t kAhead = 8; // of many values, most are in no cache
-    std::size_t leaves = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        if (i + kAhead < values.size()) __builtin_prefetch(values[i + kAhead]->tensors().data());
-        visit_leaves(*values[i], [&](const Value &leaf, std::size_t) {
-            ++leaves;
-            if (reduces_everywhere(leaf, targets[i])) all.everywhere.expect(leaf);
-        });
-    }
-    return leaves;
 }
 
 /// Makes values of the items' results.
@@ -175,28 +143,16 @@ bool reduces_with_others(const Job &job, int32_t op, const Value &value, bool ov
 
 std::vector<ValuePointer> reduce_values(Job &job, const Asker &asker, int32_t op,
                                         const std::vector<const Value *> &values, const std::vector<Target> &targets) {
-    std::vector<ValuePointer> reduced;
-    reduce_values(job, asker, op, values, targets, [&](std::vector<ValuePointer> made) { reduced = std::move(made); });
-    return reduced;
-}
-
-void reduce_values(Job &job, const Asker &asker, int32_t op, const std::vector<const Value *> &values,
-                   const std::vector<Target> &targets, FunctionRef<void(std::vector<ValuePointer>)> keep) {
     check_op(op);
-    const View view = job.reach.view();
-    Reduction all{job, view, asker, op, {job, view, asker, op}};
     std::vector<Item> items;
-    items.reserve(announce_leaves(all, values, targets));
     for (std::size_t i = 0; i < values.size(); ++i)
         visit_leaves(*values[i], [&](const Value &leaf, std::size_t index) {
-            items.push_back(item_of(all, *values[i], leaf, index, targets[i]));
+            items.push_back(item_of(job, asker, op, *values[i], leaf, index, targets[i]));
         });
-    const std::vector<Item *> to_one = waiting(items, false);
-    if (to_one.empty()) keep(results_of(values, items)); // while the replicas' threads reduce
-    finish_everywhere(all, items);
-    if (to_one.empty()) return;
+    const std::vector<Item *> everywhere = waiting(items, true), to_one = waiting(items, false);
+    reduce_everywhere(job, asker, op, everywhere);
     reduce_to_devices(job, asker, op, to_one);
-    keep(results_of(values, items));
+    return results_of(values, items);
 }
 
 ValuePointer reduce_value_axes(Job &job, const Asker &asker, int32_t op, const Value &value,

@@ -22,10 +22,6 @@ Value::Value(Tensor &&tensor) : kind_(MDIST_VALUE_PLAIN), count_(1), only_(std::
 
 Value::Value(std::vector<Leaf> leaves) : kind_(MDIST_VALUE_STRUCTURE), leaves_(std::move(leaves)) {}
 
-Value::~Value() {
-    std::destroy_n(placed_, placed_ != nullptr ? count_ : 0);
-}
-
 std::shared_ptr<Value> Value::plain(Tensor tensor) {
     return std::make_shared<Value>(std::move(tensor));
 }
@@ -54,8 +50,7 @@ void Value::check_no_rows(std::ptrdiff_t argument) const {
 
 const Tensor &Value::tensor_at(std::size_t index) const {
     if (is_structure()) throw refused("the value");
-    if (index >= count_)
-        throw invalid(text("index is ", index, "; this value has ", count_, " tensors"));
+    if (index >= count_) throw invalid(text("index is ", index, "; this value has ", count_, " tensors"));
     return tensors()[index];
 }
 
@@ -63,8 +58,8 @@ void Value::check_count(std::size_t local_replicas, std::ptrdiff_t argument) con
     if (kind_ == MDIST_VALUE_PLAIN || (count_ == local_replicas && !is_structure())) return;
     const std::string what = argument < 0 ? "the value" : text("argument ", argument);
     if (is_structure()) throw refused(what);
-    throw invalid(text(what, " has ", count_, " tensors, one for each local replica, but this strategy has ",
-                       local_replicas));
+    throw invalid(
+        text(what, " has ", count_, " tensors, one for each local replica, but this strategy has ", local_replicas));
 }
 
 Failure Value::refused(const std::string &what) const {

@@ -30,9 +30,7 @@ class Value {
     /// The leaves of a structure, in the order of their paths.
     const std::vector<Leaf> &leaves() const { return leaves_; }
     /// Empty for a structure.
-    std::span<const Tensor> tensors() const {
-        return {placed_ != nullptr ? placed_ : several_.empty() ? &only_ : several_.data(), count_};
-    }
+    std::span<const Tensor> tensors() const { return {several_.empty() ? &only_ : several_.data(), count_}; }
     /// What local replica `local` sees: its own tensor, or the only one. Throws INVALID_ARGUMENT for a structure.
     const Tensor &tensor_for(uint32_t local) const {
         if (is_structure()) throw refused("the value");
@@ -57,8 +55,6 @@ class Value {
 
     /// With `indices`, it has rows of larger tensors, which value_of_rows() has checked (rows.h).
     Value(mdist_value_kind_t kind, std::vector<Tensor> tensors, std::vector<Tensor> indices = {});
-    /// Several whole tensors that were made in memory which outlives the value. It destroys them.
-    Value(mdist_value_kind_t kind, Tensor *placed, std::size_t count);
     /// A plain value.
     explicit Value(Tensor &&tensor);
     /// The same, of uint8 [bytes] in the host's memory. The tensor is made where it stays: to write a tensor and copy
@@ -66,15 +62,13 @@ class Value {
     Value(Memory &&memory, uint64_t bytes);
     /// structure_of() has checked the leaves.
     explicit Value(std::vector<Leaf> leaves);
-    ~Value();
     Value(const Value &) = delete;
     Value &operator=(const Value &) = delete;
 
   private:
     mdist_value_kind_t kind_;
     std::size_t count_ = 0;       // tensors
-    Tensor *placed_ = nullptr;    // where they lie, if they were placed
-    std::vector<Tensor> several_; // if there are more than one otherwise
+    std::vector<Tensor> several_; // if there are more than one
     std::vector<Leaf> leaves_;
     std::vector<Tensor> indices_; // of rows; empty if the tensors are whole
     Tensor only_;                 // if there is one
@@ -89,9 +83,6 @@ struct Leaf {
     std::string path;
     ValuePointer value;
 };
-
-inline Value::Value(mdist_value_kind_t kind, Tensor *placed, std::size_t count)
-    : kind_(kind), count_(count), placed_(placed) {}
 
 inline Value::Value(Memory &&memory, uint64_t bytes)
     : kind_(MDIST_VALUE_PLAIN), count_(1), only_(std::move(memory), bytes) {}
