@@ -150,41 +150,7 @@ class Cpu final : public Device {
     int32_t index_;
 };
 
-/// An allocator that leaves room behind what it allocates, and says where.
-template <class T>
-struct LeavingRoom {
-    using value_type = T;
-    std::size_t bytes;
-    char **room; // only used while memory is allocated
-
-    LeavingRoom(std::size_t room_bytes, char **place) : bytes(room_bytes), room(place) {}
-    template <class Other>
-    LeavingRoom(const LeavingRoom<Other> &other) : bytes(other.bytes), room(other.room) {}
-    T *allocate(std::size_t count) {
-        const std::size_t own = count * sizeof(T);
-        char *const block = static_cast<char *>(::operator new(own + bytes));
-        *room = block + own;
-        return reinterpret_cast<T *>(block);
-    }
-    void deallocate(T *block, std::size_t) { ::operator delete(block); }
-    template <class Other>
-    bool operator==(const LeavingRoom<Other> &) const {
-        return true;
-    }
-};
-
 } // namespace
-
-Memory allocate_with_count(std::size_t bytes) {
-    constexpr std::size_t kMost = 65536;
-    if (bytes > kMost) return host()->allocate(bytes);
-    struct Nothing {};
-    char *room = nullptr;
-    auto count =
-        std::allocate_shared<Nothing>(LeavingRoom<Nothing>(std::max<std::size_t>(bytes, 1) + kCacheLine - 1, &room));
-    room += (kCacheLine - reinterpret_cast<std::uintptr_t>(room) % kCacheLine) % kCacheLine;
-    return Memory(std::move(count), room);
-}
 
 std::shared_ptr<Device> make_cpu_device(int32_t index) {
     return std::make_shared<Cpu>(index);

@@ -78,10 +78,6 @@ class Device {
 
 std::shared_ptr<Device> make_cpu_device(int32_t index);
 
-/// Like host()->allocate(), but quicker for small blocks of which few live at a time: the reference count lies in the
-/// same block.
-Memory allocate_with_count(std::size_t bytes);
-
 /// The CPU, for memory that belongs to no replica in particular.
 const std::shared_ptr<Device> &host();
 

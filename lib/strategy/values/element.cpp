@@ -8,7 +8,7 @@
 namespace mdist {
 
 char *ValueRoom::of(uint64_t bytes) {
-    memory_ = allocate_with_count(bytes);
+    memory_ = host()->allocate(bytes);
     bytes_ = bytes;
     return static_cast<char *>(memory_.get());
 }
