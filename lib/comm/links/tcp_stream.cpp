@@ -27,53 +27,12 @@ constexpr std::size_t kBufferBytes = 65536;
 constexpr std::size_t kBehind = 4096;
 constexpr std::size_t kGathered = 32; // messages written in one call
 
-/// Whether both ends are on this host: there packets are not lost, and need no congestion control that paces them.
-bool loops_back(int socket) {
-    sockaddr_storage own = {}, peer = {};
-    socklen_t own_bytes = sizeof own, peer_bytes = sizeof peer;
-    if (getsockname(socket, reinterpret_cast<sockaddr *>(&own), &own_bytes) != 0 ||
-        getpeername(socket, reinterpret_cast<sockaddr *>(&peer), &peer_bytes) != 0 || own.ss_family != peer.ss_family)
-        return false;
-    if (own.ss_family == AF_INET)
-        return reinterpret_cast<sockaddr_in *>(&own)->sin_addr.s_addr ==
-               reinterpret_cast<sockaddr_in *>(&peer)->sin_addr.s_addr;
-    return own.ss_family == AF_INET6 &&
-           std::memcmp(&reinterpret_cast<sockaddr_in6 *>(&own)->sin6_addr,
-                       &reinterpret_cast<sockaddr_in6 *>(&peer)->sin6_addr, sizeof(in6_addr)) == 0;
-}
-
-/// Whether both ends are in one place, judged by the round-trip time so far.
-bool is_near(int socket) {
-    constexpr uint32_t kNearUs = 10'000;
-    tcp_info info = {};
-    socklen_t bytes = sizeof info;
-    return getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 && info.tcpi_rtt < kNearUs;
-}
-
-bool is_paced(int socket) {
-    char algorithm[16] = "";
-    socklen_t bytes = sizeof algorithm - 1;
-    return getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, algorithm, &bytes) == 0 &&
-           std::strncmp(algorithm, "bbr", 3) == 0;
-}
-
-/// Sets the options that make the socket faster, if the system allows it.
-void tune(int socket) {
-    const int on = 1;
-    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    // bbr, the default of some hosts, paces data that needs no pacing: on loopback it is half as fast. Between hosts,
-    // each connection searches for its share of a wire that all of a worker's connections use together, and stands
-    // still meanwhile. Up to a tenth of the bandwidth of eight hosts stays unused. bbr is made for distant hosts.
-    constexpr char kCubic[] = "cubic";
-    if (loops_back(socket) || (is_paced(socket) && is_near(socket)))
-        setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, kCubic, sizeof kCubic - 1);
-}
-
 } // namespace
 
 void TcpStream::open(OpenFile socket) {
     buffer_.reset(new char[kBufferBytes]);
-    tune(socket.get());
+    const int on = 1;
+    setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); // faster, if the system allows it
     socket_ = std::move(socket);
 }
 
