@@ -15,11 +15,6 @@ class Bytes {
     virtual ~Bytes() = default;
     /// Reads up to `most` bytes and returns how many: at least one, or 0 at the end and on every later call.
     virtual std::size_t read(char *to, std::size_t most) = 0;
-    /// The same, but may go on in `then` once `to` is full. Returns how many bytes both got together.
-    virtual std::size_t read_two(char *to, std::size_t most, [[maybe_unused]] char *then,
-                                 [[maybe_unused]] std::size_t then_most) {
-        return read(to, most);
-    }
     /// Returns how many bytes are still to come, if known.
     virtual std::optional<uint64_t> left() const { return std::nullopt; }
 };

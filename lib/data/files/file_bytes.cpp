@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,14 +33,11 @@ class FileBytes final : public Bytes {
         static_cast<void>(::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL)); // a hint
     }
 
-    std::size_t read(char *to, std::size_t most) override { return read_two(to, most, nullptr, 0); }
-    std::size_t read_two(char *to, std::size_t most, char *then, std::size_t then_most) override {
+    std::size_t read(char *to, std::size_t most) override {
         const auto wanted = static_cast<std::size_t>(std::min<uint64_t>(most, size_ - at_));
         if (wanted == 0) return 0;
-        const auto more = static_cast<std::size_t>(std::min<uint64_t>(then_most, size_ - at_ - wanted));
-        const iovec parts[] = {{to, wanted}, {then, more}};
         ssize_t got = 0;
-        do got = more == 0 ? ::read(file_.get(), to, wanted) : ::readv(file_.get(), parts, 2);
+        do got = ::read(file_.get(), to, wanted);
         while (got < 0 && errno == EINTR);
         if (got < 0) throw file_failure(text("read byte ", at_, " of"), in_quotes(path_), errno);
         if (got == 0)

@@ -50,13 +50,8 @@ std::size_t Input::fetch(char *to, std::size_t most) {
     }
 }
 
-char *Input::buffer() {
-    if (buffer_ == nullptr) buffer_.reset(new char[capacity_]);
-    return buffer_.get();
-}
-
 void Input::refill() {
-    buffer();
+    if (buffer_ == nullptr) buffer_.reset(new char[capacity_]);
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     end_ -= std::exchange(begin_, 0);
     end_ += fetch(buffer_.get() + end_, std::min(capacity_ - end_, large_ ? kBeyond : capacity_));
@@ -82,21 +77,6 @@ void Input::skip(uint64_t count) {
     }
 }
 
-/// Reads into `to`, and a little beyond it into the empty buffer, in one call: there is often a checksum, and the next
-/// length.
-std::size_t Input::fetch_and_refill(char *to, std::size_t most) {
-    if (abandoned_) return 0;
-    try {
-        const std::size_t got = bytes_->read_two(to, most, buffer(), std::min(kBeyond, capacity_));
-        begin_ = 0;
-        end_ = got - std::min(got, most);
-        return std::min(got, most);
-    } catch (...) {
-        abandon();
-        throw;
-    }
-}
-
 /// Reads up to `count` bytes. Large parts bypass the buffer: one copy less.
 std::size_t Input::read(char *to, std::size_t count) {
     std::size_t done = 0;
@@ -106,7 +86,7 @@ std::size_t Input::read(char *to, std::size_t count) {
             std::memcpy(to + done, buffer_.get() + begin_, part);
             begin_ += part;
         } else if (count - done >= kDirect) {
-            part = fetch_and_refill(to + done, count - done);
+            part = fetch(to + done, count - done);
             if (part == 0) break;
         } else if (some().empty()) {
             break;

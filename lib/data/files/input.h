@@ -49,12 +49,10 @@ class Input {
 
   private:
     std::string_view buffered() const { return {buffer_.get() + begin_, end_ - begin_}; }
-    char *buffer();
     void refill();
     std::size_t read(char *to, std::size_t count);
     Record grown(uint64_t bytes, uint64_t begin);
     std::size_t fetch(char *to, std::size_t most);
-    std::size_t fetch_and_refill(char *to, std::size_t most);
 
     std::unique_ptr<Bytes> bytes_;
     std::string path_;
