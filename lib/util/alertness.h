@@ -37,9 +37,6 @@ class Alertness {
     /// If that is false, the caller sleeps.
     bool look(uint64_t timeout_ns, FunctionRef<bool()> ready);
 
-    /// Whether waits that stayed awake have lost more than they saved.
-    bool doubts() const { return account_.overdrawn(); }
-
   private:
     const uint64_t awake_ns_;
     const Clock &clock_;

@@ -23,12 +23,10 @@ class SignalsBlocked {
     sigset_t before_;
 };
 
-/// Asks the kernel to run the calling thread soon after it wakes, for a short while at a time. It is for threads that
-/// move bytes or wait for others, beside threads that compute. The thread's share of the core stays the same. Threads
-/// and processes that it makes meanwhile inherit this. Costs nothing the second time. Does nothing before Linux 6.12.
+/// Asks the kernel to run the calling thread soon after it wakes, for a short while at a time. It is for threads of the
+/// library that move bytes beside threads that compute. The thread's share of the core stays the same. Does nothing
+/// before Linux 6.12.
 void prefer_short_turns() noexcept;
-/// Gives the calling thread the turns that it had before. Costs nothing if it has them.
-void take_usual_turns() noexcept;
 
 /// Calls pthread_create with signals blocked as above. Returns 0 or the error.
 int start_thread(pthread_t *thread, void *(*function)(void *), void *argument, const char *name) noexcept;

@@ -41,38 +41,23 @@ void skip_if_forbidden() {
     if (syscall(SYS_sched_setattr, 0, &own, 0) != 0) skip();
 }
 
-void turns_are_short_until_the_thread_takes_its_usual_ones(void **) {
+void a_thread_has_short_turns_and_others_keep_theirs(void **) {
     skip_if_forbidden();
     const Attributes usual = of_this_thread();
-    for (int round = 0; round < 2; ++round) {
+    std::thread([&] {
         for (int i = 0; i < 2; ++i) { // the second call changes nothing
             prefer_short_turns();
             const Attributes now = of_this_thread();
             assert_int_equal(now.runtime, usual.runtime == 0 ? 0 : 100000);
             assert_true(now.nice == usual.nice && now.policy == usual.policy && now.flags == usual.flags);
         }
-        for (int i = 0; i < 2; ++i) {
-            take_usual_turns();
-            assert_int_equal(of_this_thread().runtime, usual.runtime);
-        }
-    }
-}
-
-void other_threads_keep_theirs(void **) {
-    skip_if_forbidden();
-    const uint64_t usual = of_this_thread().runtime;
-    std::thread([] { prefer_short_turns(); }).join();
-    assert_int_equal(of_this_thread().runtime, usual);
-    prefer_short_turns();
-    std::thread([] { take_usual_turns(); }).join(); // it never asked for short ones
-    assert_int_equal(of_this_thread().runtime, usual == 0 ? 0 : 100000);
-    take_usual_turns();
+    }).join();
+    assert_int_equal(of_this_thread().runtime, usual.runtime);
 }
 
 } // namespace
 
 SUBJECT(turns) {
-    const CMUnitTest tests[] = {cmocka_unit_test(turns_are_short_until_the_thread_takes_its_usual_ones),
-                                cmocka_unit_test(other_threads_keep_theirs)};
+    const CMUnitTest tests[] = {cmocka_unit_test(a_thread_has_short_turns_and_others_keep_theirs)};
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -4,7 +4,6 @@
 #include "comm/links/pollable.h"
 #include "util/alertness.h"
 #include "util/clock.h"
-#include "util/thread.h"
 
 #include <algorithm>
 #include <utility>
@@ -78,7 +77,6 @@ bool Routed::stirs() {
 }
 
 void Routed::poll_all(uint64_t timeout_ns) {
-    if (alertness_.doubts()) prefer_short_turns();
     descriptors_.clear();
     begins_.clear();
     for (Pollable *const link : pollables_) {

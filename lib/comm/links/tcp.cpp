@@ -7,7 +7,6 @@
 #include "util/clock.h"
 #include "util/failure.h"
 #include "util/text.h"
-#include "util/thread.h"
 
 #include <algorithm>
 #include <atomic>
@@ -176,7 +175,6 @@ void Tcp::wait(uint64_t timeout_ns) {
     const uint64_t start = monotonic_clock().now_ns();
     if (!alertness_.look(timeout_ns, [this] { return ready_within(0); })) {
         const uint64_t waited = monotonic_clock().now_ns() - start;
-        if (alertness_.doubts()) prefer_short_turns();
         ready_within(timeout_ns - std::min(timeout_ns, waited));
     }
     end_wait(watched_.data());

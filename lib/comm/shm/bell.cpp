@@ -4,7 +4,6 @@
 #include "util/clock.h"
 #include "util/failure.h"
 #include "util/text.h"
-#include "util/thread.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -147,7 +146,6 @@ void ShmBell::sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> read
 }
 
 void ShmBell::sleep_near(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept {
-    if (alertness_.doubts()) prefer_short_turns();
     listen();
     if (mates_->own().polling.load(std::memory_order_seq_cst) > 1) { // another thread might take the ring of this one
         heard(false);
@@ -162,8 +160,6 @@ void ShmBell::await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<v
     ++long_waits_;
     ring();
     if (look(ready)) return;
-    if (alertness_.doubts())
-        prefer_short_turns(); // beside busy programs, it must get its core back when the mate has come
     const std::vector<uint32_t> ranks{rank};
     const auto stirs = [&] { return ready() || closed(rank); };
     for (;;) {

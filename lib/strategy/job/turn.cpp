@@ -4,7 +4,6 @@
 #include "strategy/job/context.h"
 #include "strategy/job/job.h"
 #include "util/text.h"
-#include "util/thread.h"
 
 namespace mdist {
 
@@ -26,7 +25,6 @@ Turn::Turn(Job &job, const char *function, const char *instead, bool serves) : j
 }
 
 Turn::~Turn() {
-    take_usual_turns();
     if (!taken_) return;
     job_.use.end();
     job_.stop_if_over();

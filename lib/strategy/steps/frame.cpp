@@ -7,7 +7,6 @@
 #include "util/callback.h"
 #include "util/forced_unwind.h"
 #include "util/text.h"
-#include "util/thread.h"
 
 #include <algorithm>
 #include <utility>
@@ -62,7 +61,6 @@ void Frame::execute(uint32_t local, const Step &step) {
             if (replica.attachment) replica.attachment->step_over();
             replica.end_device();
             group.depart(replica.local_index());
-            take_usual_turns();
         }
     };
     replica.begin_device();

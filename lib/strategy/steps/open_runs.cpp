@@ -6,7 +6,6 @@
 #include "strategy/job/turn.h"
 #include "util/callback.h"
 #include "util/text.h"
-#include "util/thread.h"
 
 #include <algorithm>
 #include <utility>
@@ -138,7 +137,6 @@ void OpenRuns::exit(Replica &replica, int32_t code, FunctionRef<void()> retire) 
     replica.merging = false;
     replica.entered = false;
     retire();
-    take_usual_turns();
     if (job_.use.closed() && &run == open_.back().get() && !run.anybody_inside()) finish(lock);
     if (in_merge && code == 0) throw why();
     if (worked)
