@@ -122,19 +122,8 @@ void ShmStream::put(const void *data, uint64_t bytes) {
 
 /// Shows the mate what has been put into the ring since the last time.
 void ShmStream::tell_written() {
-    const uint64_t before = std::exchange(told_written_, written_), news = written_ - before;
-    if (news == 0) return;
-    if (news > ShmLane::kRecent) {
-        ours_.publish(written_);
-    } else {
-        char last[ShmLane::kRecent] = {};
-        const uint64_t bytes = std::min<uint64_t>(written_, sizeof last), at = place(written_ - bytes);
-        const uint64_t first = std::min(bytes, ring_bytes_ - at);
-        char *const to = last + sizeof last - bytes;
-        std::memcpy(to, to_ring_ + at, first);
-        if (first < bytes) std::memcpy(to + first, to_ring_, bytes - first);
-        ours_.publish(before, written_, last);
-    }
+    if (std::exchange(told_written_, written_) == written_) return;
+    ours_.written.store(written_, std::memory_order_release);
     bell_.ring(mate_);
     for (uint64_t at = written_; at < written_ + kSoon; at += kCacheLine) __builtin_prefetch(to_ring_ + place(at), 1);
 }
@@ -149,12 +138,6 @@ void ShmStream::tell_read() {
 /// The caller has checked that so many bytes are there.
 void ShmStream::get(void *data, uint64_t bytes) {
     if (bytes == 0) return;
-    const uint64_t unread = seen_written_ - read_;
-    if (has_recent_ && unread <= ShmLane::kRecent) {
-        std::memcpy(data, recent_ + ShmLane::kRecent - unread, bytes);
-        read_ += bytes;
-        return;
-    }
     const uint64_t at = place(read_);
     const uint64_t first = std::min(bytes, ring_bytes_ - at);
     std::memcpy(data, from_ring_ + at, first);
@@ -183,13 +166,12 @@ uint64_t ShmStream::room(uint64_t wanted) {
 uint64_t ShmStream::bytes_there(uint64_t wanted) {
     const uint64_t known = seen_written_ - read_;
     if (known >= wanted && known != 0) return known;
-    seen_written_ = theirs_.look(recent_, has_recent_);
+    seen_written_ = theirs_.written.load(std::memory_order_seq_cst);
     const uint64_t there = seen_written_ - read_;
     if (there > ring_bytes_)
         throw bad_message(mates_.job_rank(mate_), "a write count that exceeds the room in its buffer");
-    if (!has_recent_)
-        for (uint64_t at = read_; at < std::min(seen_written_, read_ + kSoon); at += kCacheLine)
-            __builtin_prefetch(from_ring_ + place(at));
+    for (uint64_t at = read_; at < std::min(seen_written_, read_ + kSoon); at += kCacheLine)
+        __builtin_prefetch(from_ring_ + place(at));
     return there;
 }
 

@@ -39,7 +39,7 @@ class ShmStream {
     class Watch {
       public:
         bool stirs() const noexcept {
-            return has_room_ || (receives_ && lane_->count() != read_) ||
+            return has_room_ || (receives_ && lane_->written.load(std::memory_order_seq_cst) != read_) ||
                    (sends_ && lane_->read.load(std::memory_order_seq_cst) != seen_read_) ||
                    closed_->load(std::memory_order_acquire) != 0;
         }
@@ -108,8 +108,6 @@ class ShmStream {
     uint64_t backed_ = 0;       // bytes of the ring to the mate that have memory, from its start
     uint64_t moved_ = 0;        // chunks of messages that are through, each one's end among them
     bool gone_ = false;
-    bool has_recent_ = false; // the bytes before seen_written_, as the mate repeated them
-    char recent_[ShmLane::kRecent];
 };
 
 } // namespace mdist

@@ -9,17 +9,6 @@ namespace {
 constexpr uint64_t kTag = 0; // the slips say what comes next
 constexpr std::size_t kMostSpare = 16;
 
-/// The slip of a message of at most Carrier::kSmallBytes. It has the bytes if it is TINY.
-MailSlip slip_of(const MailKey &key, const MailForm &form, const char *data) {
-    const std::size_t bytes = form.bytes();
-    if (bytes > MailSlip::kTinyBytes) return MailSlip::of(MailSlip::kSmall, key, form);
-    MailSlip slip = MailSlip::of(MailSlip::kTiny, key, {});
-    slip.dtype = static_cast<uint16_t>(form.dtype);
-    slip.tiny = static_cast<uint8_t>(form.elements);
-    if (bytes != 0) std::memcpy(slip.tiny_bytes(), data, bytes);
-    return slip;
-}
-
 } // namespace
 
 MailSlip MailSlip::of(Kind kind, const MailKey &key, const MailForm &form, uint32_t number) {
@@ -55,14 +44,14 @@ void Carrier::send(uint32_t worker, const MailSlip &slip) {
 }
 
 bool Carrier::send_now(uint32_t worker, const MailKey &key, const MailForm &form, const char *data) {
-    const MailSlip slip = slip_of(key, form, data);
-    const Link::Message bytes = {slip.kind == MailSlip::kTiny ? nullptr : data, form.bytes()};
+    const MailSlip slip = MailSlip::of(MailSlip::kSmall, key, form);
+    const Link::Message bytes = {form.bytes() == 0 ? nullptr : data, form.bytes()};
     return link_.send_now(worker, kTag, {&slip, sizeof slip}, bytes);
 }
 
 void Carrier::send_copy(uint32_t worker, const MailKey &key, const MailForm &form, const char *data) {
-    Out &out = next_out(worker, slip_of(key, form, data));
-    if (out.slip.kind == MailSlip::kTiny) return;
+    Out &out = next_out(worker, MailSlip::of(MailSlip::kSmall, key, form));
+    if (form.bytes() == 0) return;
     std::memcpy(out.bytes, data, form.bytes());
     link_.send(worker, kTag, out.bytes, form.bytes(), out.pending);
 }
@@ -116,9 +105,7 @@ void Carrier::look(uint32_t worker) {
     if (in.state == State::kSlip && in.slip.has_bytes()) {
         char *const at = desk_.place(worker, in.slip); // checks the length
         const std::size_t bytes = in.slip.form().bytes();
-        if (in.slip.kind == MailSlip::kTiny) {
-            if (bytes != 0) std::memcpy(at, in.slip.tiny_bytes(), bytes);
-        } else if (bytes != 0 && !link_.receive_now(worker, kTag, at, bytes)) {
+        if (bytes != 0 && !link_.receive_now(worker, kTag, at, bytes)) {
             link_.receive(worker, kTag, at, bytes, in.pending);
             in.state = State::kBytes;
             posted_ = true;

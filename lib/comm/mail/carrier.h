@@ -5,7 +5,6 @@
 // slips of another one only while it wants something from it. So a worker that has left is noticed by those that wait
 // for it, and by nobody else.
 //
-//   TINY     a whole message of up to kTinyBytes, within the slip
 //   SMALL    a whole message of up to kSmallBytes; the receiver keeps it until it is asked for
 //   OFFER    a larger message is there         -> ACCEPT   its receiver is there, and expects the same
 //   DATA     its bytes                         <-
@@ -26,30 +25,27 @@
 
 namespace mdist {
 
-/// Travels as it is in memory. Of a size that a shared ring repeats beside its counter (ShmLane::kRecent), with the frame
-/// before it: so a tiny message costs its receiver one line of memory.
+/// Travels as it is in memory.
 struct MailSlip {
-    enum Kind : uint8_t { kSmall = 1, kOffer, kAccept, kData, kCredit, kEnded, kTiny };
-    static constexpr std::size_t kTinyBytes = 12;
+    enum Kind : uint8_t { kSmall = 1, kOffer, kAccept, kData, kCredit, kEnded };
 
     uint64_t tag = 0;
     uint64_t run = 0;
     Kind kind = {};
-    uint8_t tiny = 0; // elements of TINY
+    uint8_t zero = 0;
     uint16_t dtype = 0;
     uint32_t from = 0; // replicas of the message
     uint32_t to = 0;
-    uint32_t number = 0;   // the sender's, for OFFER, ACCEPT and DATA; here begin the bytes of TINY
+    uint32_t number = 0;   // the sender's, for OFFER, ACCEPT and DATA
     uint64_t elements = 0; // of CREDIT: messages
 
     MailKey key() const { return {from, to, tag, run}; }
-    MailForm form() const { return {dtype, kind == kTiny ? tiny : elements}; }
+    MailForm form() const { return {dtype, elements}; }
     bool has_bytes() const { return is_small() || kind == kData; }
-    bool is_small() const { return kind == kSmall || kind == kTiny; }
-    char *tiny_bytes() { return reinterpret_cast<char *>(&number); }
+    bool is_small() const { return kind == kSmall; }
     static MailSlip of(Kind kind, const MailKey &key, const MailForm &form, uint32_t number = 0);
 };
-static_assert(sizeof(MailSlip) == 40 && offsetof(MailSlip, number) + MailSlip::kTinyBytes == sizeof(MailSlip));
+static_assert(sizeof(MailSlip) == 40);
 
 class Carrier {
   public:

@@ -18,9 +18,8 @@ void Mail::check_slip(uint32_t worker, const MailSlip &slip) const {
     const std::size_t size = dtype_size(slip.dtype);
     const bool has_form = is_answer || slip.kind == MailSlip::kEnded ||
                           (size != 0 && slip.form().elements <= PTRDIFF_MAX / size &&
-                           (slip.kind != MailSlip::kSmall || slip.form().bytes() <= Carrier::kSmallBytes) &&
-                           (slip.kind != MailSlip::kTiny || slip.form().bytes() <= MailSlip::kTinyBytes));
-    if (slip.kind < MailSlip::kSmall || slip.kind > MailSlip::kTiny || !has_ends || !has_form)
+                           (slip.kind != MailSlip::kSmall || slip.form().bytes() <= Carrier::kSmallBytes));
+    if (slip.kind < MailSlip::kSmall || slip.kind > MailSlip::kEnded || !has_ends || !has_form)
         throw bad_message(worker, text("a message of kind ", uint32_t{slip.kind}, " from replica ", slip.from,
                                        " to replica ", slip.to, " that cannot be"));
 }

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <sched.h>
 
@@ -31,48 +30,10 @@ struct ShmSizes {
 };
 
 /// What the owner has counted between itself and one mate, in both directions, one counter per cache line.
-///
-/// After a short message, the last bytes of the ring are repeated beside their counter. A mate that waits for it gets
-/// it with the line that it looks at. `written` is odd while they change: a mate that finds it even, copies them, and
-/// finds it the same, has them whole.
 struct ShmLane {
-    static constexpr std::size_t kRecent = 56;
-
-    alignas(64) std::atomic<uint64_t> written; // four times the bytes that the owner has put into its ring to the mate,
-                                               // plus 2 if `recent` has the last of them
-    std::atomic<uint64_t> recent[kRecent / 8];
-    alignas(64) std::atomic<uint64_t> read; // bytes that the owner has taken from the mate's ring to it
-
-    uint64_t count() const noexcept { return written.load(std::memory_order_seq_cst) / 4; }
-    void publish(uint64_t bytes) noexcept { written.store(4 * bytes, std::memory_order_release); }
-    /// With a copy of the last kRecent of them. `before` is the number that was published before. It is not read from
-    /// here: the mate that looks at this line has it, and to get it back takes as long as to send it.
-    void publish(uint64_t before, uint64_t bytes, const char *last) noexcept;
-    /// Returns how many bytes have been written, and whether it could copy the last of them.
-    uint64_t look(char *last, bool &whole) const noexcept;
+    alignas(64) std::atomic<uint64_t> written; // bytes that the owner has put into its ring to the mate
+    alignas(64) std::atomic<uint64_t> read;    // bytes that the owner has taken from the mate's ring to it
 };
-
-inline void ShmLane::publish(uint64_t before, uint64_t bytes, const char *last) noexcept {
-    written.store(4 * before + 1, std::memory_order_relaxed);
-    for (std::size_t i = 0; i < kRecent / 8; ++i) {
-        uint64_t word;
-        std::memcpy(&word, last + 8 * i, 8);
-        recent[i].store(word, std::memory_order_release); // whoever sees it finds `written` odd, or larger
-    }
-    written.store(4 * bytes + 2, std::memory_order_release);
-}
-
-inline uint64_t ShmLane::look(char *last, bool &whole) const noexcept {
-    const uint64_t before = written.load(std::memory_order_seq_cst);
-    whole = before % 4 == 2;
-    if (!whole) return before / 4;
-    for (std::size_t i = 0; i < kRecent / 8; ++i) {
-        const uint64_t word = recent[i].load(std::memory_order_acquire);
-        std::memcpy(last + 8 * i, &word, 8);
-    }
-    whole = written.load(std::memory_order_relaxed) == before;
-    return before / 4;
-}
 
 /// What a worker says at the start of an operation; for a small operation this is everything. If nothing is wrong and
 /// the payload is tiny, mates read only the first cache line.
