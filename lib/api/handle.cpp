@@ -189,18 +189,6 @@ Lookup look_up(const void *handle, Kind kind) {
                                              what, lost ? "; a step function gets its replica from mdist_run" : ""));
 }
 
-/// Frees a doomed slot from which the object was taken, and which has one pin: the caller's. Does nothing and returns
-/// false if other pins have come, or if this is the last generation.
-bool free_emptied(HandleSlot *slot, uint32_t generation) noexcept {
-    uint64_t doomed = generation * kGeneration | kDoomed | kPin;
-    if (generation == kLastGeneration ||
-        !slot->state.compare_exchange_strong(doomed, (generation + 1) * kGeneration, std::memory_order_acq_rel,
-                                             std::memory_order_relaxed))
-        return false;
-    table.give_back(slot);
-    return true;
-}
-
 /// Frees a doomed slot that has no pins. As pins come and go, several threads may try; one succeeds.
 void try_free(HandleSlot *slot, uint32_t generation) noexcept {
     uint64_t doomed = generation * kGeneration | kDoomed;
@@ -243,14 +231,7 @@ std::shared_ptr<void> retire_handle(const void *handle, Kind kind) noexcept {
     if (slot == nullptr) return nullptr;
     const uint32_t generation = Id(handle).generation();
     std::shared_ptr<void> object;
-    // Usually nobody else has a pin. From here on nobody gets a valid one, so the object may be taken out at once.
-    uint64_t state = generation * kGeneration | kLive | kPin;
-    if (slot->state.compare_exchange_strong(state, generation * kGeneration | kDoomed | kPin, std::memory_order_acq_rel,
-                                            std::memory_order_relaxed)) {
-        object = std::move(slot->object);
-        if (!free_emptied(slot, generation)) unpin_slot(slot);
-        return object;
-    }
+    uint64_t state = slot->state.load(std::memory_order_relaxed);
     while ((state & kLive) != 0 && generation_of(state) == generation) {
         if (!slot->state.compare_exchange_weak(state, (state & ~kLive) | kDoomed, std::memory_order_acq_rel,
                                                std::memory_order_relaxed))
