@@ -18,12 +18,6 @@ namespace mdist {
 class Tensor {
   public:
     Tensor() = default;
-    /// uint8 [bytes] in the host's memory that starts where `memory` points.
-    Tensor(Memory memory, uint64_t bytes) noexcept
-        : owner_(std::move(memory)), data_(owner_.get()), elements_(bytes), dtype_(MDIST_UINT8) {
-        shape_.rank = 1;
-        shape_.dims[0] = bytes;
-    }
 
     /// Allocates a tensor on `device`; its content is undefined.
     static Tensor allocate(Device &device, int32_t dtype, const Shape &shape);

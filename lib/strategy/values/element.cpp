@@ -8,9 +8,8 @@
 namespace mdist {
 
 char *ValueRoom::of(uint64_t bytes) {
-    memory_ = host()->allocate(bytes);
-    bytes_ = bytes;
-    return static_cast<char *>(memory_.get());
+    record_ = Tensor::allocate(*host(), MDIST_UINT8, Shape().with_first(bytes));
+    return static_cast<char *>(record_.data());
 }
 
 std::vector<ValuePointer> values_of_element(const Dataset &dataset, const Element &element) {

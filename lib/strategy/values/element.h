@@ -16,11 +16,10 @@ class ValueRoom final : public Room {
   public:
     char *of(uint64_t bytes) override;
     /// Returns the record as a value. Its bytes must be in the memory that was offered last.
-    ValuePointer value() && { return std::make_shared<Value>(std::move(memory_), bytes_); }
+    ValuePointer value() && { return Value::plain(std::move(record_)); }
 
   private:
-    Memory memory_;
-    uint64_t bytes_ = 0;
+    Tensor record_;
 };
 
 /// Returns one value for each component: per-replica if the dataset is distributed, else plain.

@@ -57,9 +57,6 @@ class Value {
     Value(mdist_value_kind_t kind, std::vector<Tensor> tensors, std::vector<Tensor> indices = {});
     /// A plain value.
     explicit Value(Tensor &&tensor);
-    /// The same, of uint8 [bytes] in the host's memory. The tensor is made where it stays: to write a tensor and copy
-    /// it at once takes longer than all else about a small record.
-    Value(Memory &&memory, uint64_t bytes);
     /// structure_of() has checked the leaves.
     explicit Value(std::vector<Leaf> leaves);
     Value(const Value &) = delete;
@@ -83,9 +80,6 @@ struct Leaf {
     std::string path;
     ValuePointer value;
 };
-
-inline Value::Value(Memory &&memory, uint64_t bytes)
-    : kind_(MDIST_VALUE_PLAIN), count_(1), only_(std::move(memory), bytes) {}
 
 /// "a", "b.0" and 3 more
 std::string leaves_text(const std::vector<Leaf> &leaves);
