@@ -58,94 +58,48 @@ enum class Kind : uint8_t {
     kBlob,
 };
 
-/// The object type behind a public type.
+template <class T, Kind kind>
+struct HandleOf {
+    using Object = T;
+    static constexpr Kind kKind = kind;
+};
+/// The object type behind a public type, and its kind.
 template <class Public>
 struct HandleTraits;
 template <>
-struct HandleTraits<mdist_config_t> {
-    using Object = Config;
-    static constexpr Kind kKind = Kind::kConfig;
-};
+struct HandleTraits<mdist_config_t> : HandleOf<Config, Kind::kConfig> {};
 template <>
-struct HandleTraits<mdist_strategy_t> {
-    using Object = Strategy;
-    static constexpr Kind kKind = Kind::kStrategy;
-};
+struct HandleTraits<mdist_strategy_t> : HandleOf<Strategy, Kind::kStrategy> {};
 template <>
-struct HandleTraits<mdist_replica_t> {
-    using Object = Replica;
-    static constexpr Kind kKind = Kind::kReplica;
-};
+struct HandleTraits<mdist_replica_t> : HandleOf<Replica, Kind::kReplica> {};
 template <>
-struct HandleTraits<mdist_value_t> {
-    using Object = Value;
-    static constexpr Kind kKind = Kind::kValue;
-};
+struct HandleTraits<mdist_value_t> : HandleOf<Value, Kind::kValue> {};
 template <>
-struct HandleTraits<mdist_variable_t> {
-    using Object = Variable;
-    static constexpr Kind kKind = Kind::kVariable;
-};
+struct HandleTraits<mdist_variable_t> : HandleOf<Variable, Kind::kVariable> {};
 template <>
-struct HandleTraits<mdist_dataset_t> {
-    using Object = Dataset;
-    static constexpr Kind kKind = Kind::kDataset;
-};
+struct HandleTraits<mdist_dataset_t> : HandleOf<Dataset, Kind::kDataset> {};
 template <>
-struct HandleTraits<mdist_iterator_t> {
-    using Object = Iterator;
-    static constexpr Kind kKind = Kind::kIterator;
-};
+struct HandleTraits<mdist_iterator_t> : HandleOf<Iterator, Kind::kIterator> {};
 template <>
-struct HandleTraits<mdist_work_t> {
-    using Object = Work;
-    static constexpr Kind kKind = Kind::kWork;
-};
+struct HandleTraits<mdist_work_t> : HandleOf<Work, Kind::kWork> {};
 template <>
-struct HandleTraits<mdist_store_t> {
-    using Object = StoreService;
-    static constexpr Kind kKind = Kind::kStore;
-};
+struct HandleTraits<mdist_store_t> : HandleOf<StoreService, Kind::kStore> {};
 template <>
-struct HandleTraits<mdist_cluster_t> {
-    using Object = ExplainedCluster;
-    static constexpr Kind kKind = Kind::kCluster;
-};
+struct HandleTraits<mdist_cluster_t> : HandleOf<ExplainedCluster, Kind::kCluster> {};
 template <>
-struct HandleTraits<mdist_checkpoint_t> {
-    using Object = Checkpoint;
-    static constexpr Kind kKind = Kind::kCheckpoint;
-};
+struct HandleTraits<mdist_checkpoint_t> : HandleOf<Checkpoint, Kind::kCheckpoint> {};
 template <>
-struct HandleTraits<mdist_gradients_t> {
-    using Object = Gradients;
-    static constexpr Kind kKind = Kind::kGradients;
-};
+struct HandleTraits<mdist_gradients_t> : HandleOf<Gradients, Kind::kGradients> {};
 template <>
-struct HandleTraits<mdist_loop_t> {
-    using Object = Loop;
-    static constexpr Kind kKind = Kind::kLoop;
-};
+struct HandleTraits<mdist_loop_t> : HandleOf<Loop, Kind::kLoop> {};
 template <>
-struct HandleTraits<mdist_record_writer_t> {
-    using Object = RecordWriter;
-    static constexpr Kind kKind = Kind::kRecordWriter;
-};
+struct HandleTraits<mdist_record_writer_t> : HandleOf<RecordWriter, Kind::kRecordWriter> {};
 template <>
-struct HandleTraits<mdist_group_t> {
-    using Object = ReplicaGroup;
-    static constexpr Kind kKind = Kind::kGroup;
-};
+struct HandleTraits<mdist_group_t> : HandleOf<ReplicaGroup, Kind::kGroup> {};
 template <>
-struct HandleTraits<mdist_prepared_t> {
-    using Object = PreparedCall;
-    static constexpr Kind kKind = Kind::kCall;
-};
+struct HandleTraits<mdist_prepared_t> : HandleOf<PreparedCall, Kind::kCall> {};
 template <>
-struct HandleTraits<mdist_blob_t> {
-    using Object = Blob;
-    static constexpr Kind kKind = Kind::kBlob;
-};
+struct HandleTraits<mdist_blob_t> : HandleOf<Blob, Kind::kBlob> {};
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;
 
