@@ -20,10 +20,7 @@ PinnedValues::PinnedValues(mdist_value_t *const *handles, std::size_t count, con
     need_array(handles, count, name);
     pins_.reserve(count);
     values_.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        values_.push_back(pins_.emplace_back(pin(handles[i])).get());
-        __builtin_prefetch(values_.back()); // of many values, most are in no cache
-    }
+    for (std::size_t i = 0; i < count; ++i) values_.push_back(pins_.emplace_back(pin(handles[i])).get());
 }
 
 std::vector<ValuePointer> values_or_none(mdist_value_t *const *handles, std::size_t count, const char *name) {

@@ -147,7 +147,7 @@ void ShmLink::wait(uint64_t timeout_ns) {
     if (!soon) {
         asleep_on_.clear();
         for (const ShmStream::Watch &watch : busy_) asleep_on_.push_back(watch.mate());
-        bell_->sleep_near(asleep_on_, look, std::min(timeout_ns, kSliceNs));
+        bell_->sleep(asleep_on_, look, std::min(timeout_ns, kSliceNs));
     }
     look_for_ended();
 }

@@ -10,7 +10,6 @@
 #include <climits>
 
 #include <linux/futex.h>
-#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -143,17 +142,6 @@ void ShmBell::sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> read
         if (!wait_any(words, count, timeout_ns)) wait_one(words[0], std::min(timeout_ns, kBlindNs));
     }
     own.asleep.fetch_sub(1, std::memory_order_seq_cst);
-}
-
-void ShmBell::sleep_near(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept {
-    listen();
-    if (mates_->own().polling.load(std::memory_order_seq_cst) > 1) { // another thread might take the ring of this one
-        heard(false);
-        return sleep(ranks, ready, timeout_ns);
-    }
-    pollfd doorbell = {descriptor(), POLLIN, 0};
-    const timespec timeout = timespec_of(timeout_ns);
-    heard(!ready() && ppoll(&doorbell, 1, &timeout, nullptr) > 0);
 }
 
 void ShmBell::await_long(uint32_t rank, FunctionRef<bool()> ready, FunctionRef<void()> keep_going) {

@@ -13,8 +13,8 @@
 // Between publishing and ring() a worker may look for what its mates publish: those that are awake see the store
 // meanwhile. A long wait of await() begins with ring().
 //
-// A thread that waits for messages (sleep_near), or for other things as well, sleeps in poll(), with descriptor() among
-// them, between listen() and heard(). Any thread may call these functions; the publishing thread calls ring().
+// A thread that waits for other things as well sleeps in poll(), with descriptor() among them, between listen() and
+// heard(). Any thread may call these functions; the publishing thread calls ring().
 #pragma once
 
 #include "comm/shm/mates.h"
@@ -56,10 +56,6 @@ class ShmBell {
     /// Sleeps until one of these mates rings, somebody calls interrupt(), or the time is over. Does not sleep if
     /// ready().
     void sleep(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept;
-    /// The same until any mate rings. The kernel then likes to wake this thread on the mate's core, which suits
-    /// somebody who waits for a message: beside busy programs, another core may be many time slices away. If another
-    /// thread of this worker polls already, it is as sleep().
-    void sleep_near(const std::vector<uint32_t> &ranks, FunctionRef<bool()> ready, uint64_t timeout_ns) noexcept;
     /// For poll(). After listen(), look at what you wait for before you sleep. If several threads poll, one may take
     /// the ring of another, so sleep only for a few milliseconds.
     int descriptor() const noexcept { return mates_->doorbell().descriptor(); }
