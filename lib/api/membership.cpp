@@ -4,6 +4,7 @@
 #include "api/check.h"
 #include "api/guard.h"
 #include "api/replica_guard.h"
+#include "strategy/job/check_membership.h"
 
 #include <mdist/membership.h>
 
@@ -21,7 +22,7 @@ mdist_status_t mdist_membership_check(mdist_strategy_t *strategy, int32_t *verdi
                               const uint64_t timeout_ns = timeout_of(options);
                               self.reach.require_no_commands("mdist_membership_check",
                                                              "call it in a merge of a step, where all workers call it");
-                              const Leaving::Answer answer = self.leaving.check(timeout_ns);
+                              const MembershipAnswer answer = check_membership(self, self.leaving, timeout_ns);
                               *verdict = answer.verdict;
                               if (rank != nullptr) *rank = answer.rank;
                           });

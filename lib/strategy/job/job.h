@@ -65,7 +65,7 @@ class Job : public std::enable_shared_from_this<Job> {
     Communication comm; // its threads use the members above
     Groups groups;
     Use use;
-    Leaving leaving{*this};
+    Leaving leaving;
 
   private:
     void join(const Config &config);
