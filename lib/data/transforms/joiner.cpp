@@ -18,7 +18,7 @@ void fetch_ahead(const char *row, std::size_t bytes) {
 } // namespace
 
 Element Joiner::join() {
-    if (!alike_) check_shapes();
+    check_shapes();
     const Element &first = runs_[0].first;
     std::vector<Tensor> joined(first.count());
     for (std::size_t component = 0; component < joined.size(); ++component) {
@@ -49,23 +49,9 @@ Failure different_shapes(std::size_t component, uint64_t row, const Shape &shape
                         " and that of element 0 has ", first.text(), "; elements of one batch need equal shapes"));
 }
 
-/// Copies rows whose size the compiler knows, which avoids a call for every few bytes.
-template <std::size_t kBytes>
-void Joiner::gather_rows(const char *rows, char *to) const {
-    for (std::size_t i = 0; i < used_; ++i) {
-        const char *from = rows + runs_[i].first.row() * kBytes;
-        for (uint64_t row = 0; row < runs_[i].count; ++row) std::memcpy(to + row * kBytes, from + row * kBytes, kBytes);
-        to += runs_[i].count * kBytes;
-    }
-}
-
 void Joiner::gather(std::size_t component, char *to) const {
     const std::size_t bytes = runs_[0].first.bytes(component);
     if (bytes == 0) return;
-    if (alike_ && (bytes == 4 || bytes == 8)) {
-        const char *rows = runs_[0].first.data(component) - runs_[0].first.row() * bytes;
-        return bytes == 4 ? gather_rows<4>(rows, to) : gather_rows<8>(rows, to);
-    }
     for (std::size_t i = 0; i < used_; ++i) {
         // Rows may come in random order: the processor cannot guess where the next but one begins.
         if (i + 2 < used_) fetch_ahead(runs_[i + 2].first.data(component), bytes);
@@ -82,7 +68,6 @@ void Joiner::clear() {
         if (!runs_[i].first.is_row()) runs_[i].first = Element();
     used_ = 0;
     count_ = 0;
-    alike_ = true;
 }
 
 } // namespace mdist

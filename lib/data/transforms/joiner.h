@@ -26,7 +26,6 @@ class Joiner {
             return;
         }
         run.count = 1;
-        alike_ &= run.first.same_rows(runs_[0].first);
         ++used_;
     }
     uint64_t count() const { return count_; }
@@ -44,14 +43,11 @@ class Joiner {
     void check_shapes() const;
     void check_shapes(const Element &element, uint64_t row) const;
     void gather(std::size_t component, char *to) const;
-    template <std::size_t kBytes>
-    void gather_rows(const char *rows, char *to) const;
     void clear();
 
     std::vector<Run> runs_; // the first used_ hold what was accepted
     std::size_t used_ = 0;
     uint64_t count_ = 0;
-    bool alike_ = true; // all are rows of one block
 };
 
 /// The failure of a batch whose element `row` has a component of another shape than element 0.
