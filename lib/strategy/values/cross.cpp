@@ -10,8 +10,10 @@
 #include "strategy/values/cross_gpu.h"
 #include "util/dtype.h"
 #include "util/fnv.h"
+#include "util/round_up.h"
 #include "util/text.h"
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <new>
@@ -19,6 +21,40 @@
 
 namespace mdist {
 namespace {
+
+/// Memory for many results on one device. Small ones share blocks, since a thousand would take longer to allocate than
+/// to compute: the library keeps large blocks for the next results. A block is freed with the last of its tensors.
+class Results {
+  public:
+    Results(Device &device, const std::vector<std::span<const Tensor>> &many) : device_(device) {
+        for (const std::span<const Tensor> tensors : many)
+            if (shares(tensors[0].bytes())) to_come_ += round_up(tensors[0].bytes(), kLine);
+    }
+    Tensor allocate_like(const Tensor &like) {
+        if (!shares(like.bytes())) return Tensor::allocate(device_, like.dtype(), like.shape());
+        const std::size_t bytes = round_up(like.bytes(), kLine);
+        if (bytes > left_) {
+            left_ = std::max(std::min(to_come_, kMostOfBlock), bytes);
+            block_ = device_.allocate(left_);
+            next_ = static_cast<char *>(block_.get());
+        }
+        left_ -= bytes;
+        to_come_ -= bytes;
+        return Tensor::view(std::exchange(next_, next_ + bytes), like.dtype(), like.shape(), block_, device_.place());
+    }
+
+  private:
+    static constexpr std::size_t kLine = 64;
+    static constexpr std::size_t kMostOfBlock = std::size_t{4} << 20; // and most that one small result can keep alive
+
+    static bool shares(std::size_t bytes) { return bytes != 0 && bytes <= 262144; }
+
+    Device &device_;
+    std::size_t to_come_ = 0; // bytes in blocks
+    Memory block_;
+    std::size_t left_ = 0; // bytes of the block
+    char *next_ = nullptr;
+};
 
 /// Performs the local replicas' calls together with those of the other workers.
 void perform(Workers &workers, const Asker &asker, std::vector<Call> &calls) {
@@ -120,12 +156,13 @@ std::vector<Tensor> reduce_many(Job &job, const Asker &asker, int32_t op,
     for (std::size_t b = 0; b < count; ++b)
         for (std::size_t local = 0; local < locals; ++local) inputs[local * count + b] = many[b][local].buffer();
     Device *const gpu = job.workers() == nullptr ? gpu_that_reaches(job, inputs) : nullptr;
+    Results memory(gpu != nullptr ? *gpu : *host(), many);
     std::vector<Tensor> results;
     results.reserve(count);
     std::vector<mdist_buffer_t> outputs; // the same memory for all local replicas
     for (const std::span<const Tensor> tensors : many) {
         const Tensor &like = tensors.front();
-        results.push_back(Tensor::allocate(gpu != nullptr ? *gpu : *host(), like.dtype(), like.shape()));
+        results.push_back(memory.allocate_like(like));
         outputs.push_back(results.back().buffer());
     }
     std::vector<Call> calls(locals);
@@ -169,13 +206,15 @@ std::vector<ValuePointer> all_reduce_many(Job &job, const Asker &asker, int32_t 
     const std::size_t count = many.size();
     const std::size_t locals = many[0].size();
     std::vector<mdist_buffer_t> inputs(locals * count), outputs(locals * count);
+    std::vector<Results> memory; // by local replica
+    for (uint32_t local = 0; local < locals; ++local) memory.emplace_back(job.reach.place(local), many);
     std::vector<ValuePointer> results;
     results.reserve(count);
     for (std::size_t b = 0; b < count; ++b) {
         std::vector<Tensor> made;
-        for (uint32_t local = 0; local < locals; ++local) {
+        for (std::size_t local = 0; local < locals; ++local) {
             const Tensor &from = many[b][local];
-            made.push_back(Tensor::allocate(job.reach.place(local), from.dtype(), from.shape()));
+            made.push_back(memory[local].allocate_like(from));
             inputs[local * count + b] = from.buffer();
             outputs[local * count + b] = made.back().buffer();
         }
