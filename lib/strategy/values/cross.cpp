@@ -212,6 +212,7 @@ std::vector<ValuePointer> all_reduce_many(Job &job, const Asker &asker, int32_t 
     results.reserve(count);
     for (std::size_t b = 0; b < count; ++b) {
         std::vector<Tensor> made;
+        made.reserve(locals);
         for (std::size_t local = 0; local < locals; ++local) {
             const Tensor &from = many[b][local];
             made.push_back(memory[local].allocate_like(from));
