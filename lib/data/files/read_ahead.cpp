@@ -2,6 +2,7 @@
 #include "data/files/read_ahead.h"
 
 #include "data/current_failure.h"
+#include "util/forced_unwind.h"
 
 #include <condition_variable>
 #include <list>
@@ -47,7 +48,7 @@ struct Ahead {
 constexpr std::size_t kChunkRecords = 64, kChunkBytes = 256 << 10;                          // read in one go
 constexpr std::size_t kMostRecords = 16 * kChunkRecords, kMostBytesAhead = 4 * kChunkBytes; // read ahead of one file
 
-void read_chunk(RecordFile &file, Stretch &chunk) noexcept {
+void read_chunk(RecordFile &file, Stretch &chunk) {
     try {
         while (chunk.records.size() < kChunkRecords && chunk.bytes < kChunkBytes) {
             Read next;
@@ -59,9 +60,11 @@ void read_chunk(RecordFile &file, Stretch &chunk) noexcept {
             chunk.bytes += next.record.bytes();
             chunk.records.push_back(std::move(next));
         }
-    } catch (const std::exception &) {
+    } catch (...) {
+        const bool ending = thread_is_ending();
         chunk.ended = true;
-        chunk.failure.emplace(current_failure());
+        chunk.failure.emplace(ending ? thread_ended() : current_failure());
+        if (ending) rethrow();
     }
 }
 
@@ -72,7 +75,12 @@ class ReadAhead::Readers final : public StreamWork {
     void run() override {
         while (const std::shared_ptr<Ahead> ahead = begin()) {
             Stretch chunk;
-            read_chunk(*ahead->file, chunk);
+            try {
+                read_chunk(*ahead->file, chunk);
+            } catch (...) { // this thread ends
+                hand_over(*ahead, std::move(chunk));
+                rethrow();
+            }
             hand_over(*ahead, std::move(chunk));
         }
     }
