@@ -35,7 +35,7 @@ bool ElasticStore::keep(const Generation &generation) {
     PayloadWriter state;
     state.text(options_.job).number(options_.replicas).text(encode(generation));
     state.number(static_cast<uint8_t>(has_commit_));
-    for (const std::set<WorkerId> *ids : {&ended_, &dropped_, &leaving_}) write_ids(state, *ids);
+    for (const std::set<WorkerId> *ids : {&ended_, &dropped_, &leaving_, &willing_}) write_ids(state, *ids);
     try {
         options_.keep(state.take());
         complaint_.clear();
@@ -66,7 +66,7 @@ void ElasticStore::come_back() {
     const auto replicas = kept.number<uint32_t>();
     auto generation = decode_generation(kept.text());
     has_commit_ = kept.number<uint8_t>() != 0;
-    for (std::set<WorkerId> *ids : {&ended_, &dropped_, &leaving_}) *ids = read_ids(kept);
+    for (std::set<WorkerId> *ids : {&ended_, &dropped_, &leaving_, &willing_}) *ids = read_ids(kept);
     if (!kept.complete() || !generation)
         throw Failure(MDIST_ERR_DATA_LOSS, "the state of the store that came before cannot be read");
     if (job != options_.job || replicas != options_.replicas)
