@@ -658,6 +658,30 @@ void a_store_goes_on_only_from_the_state_of_its_own_job(void **) {
     }
 }
 
+void a_store_that_comes_back_knows_who_leaves(void **) {
+    const Holdings everything = {held(3, true, {{0, 2}})};
+    FakeWorld world;
+    Kept kept;
+    {
+        ElasticStore store(world, kept.options());
+        Visitor a = Scene::join_at(world, store, 1, 1), b = Scene::join_at(world, store, 2, 2);
+        for (Visitor *each : {&a, &b}) Scene::ask(*each);
+        for (Visitor *each : {&a, &b})
+            each->say(each->channel.pack(FrameKind::kMeshed, store.generation().session, {}));
+        Scene::ask_and_leave(b, everything);
+        world.now += 2 * kSecond;
+        store.tick();
+    }
+    ElasticStore store(world, kept.options());
+    Visitor a = Scene::join_at(world, store, 1, 1, 1), b = Scene::join_at(world, store, 2, 2, 1);
+    for (Visitor *each : {&a, &b}) Scene::ask(*each, everything);
+    assert_string_equal(Scene::refusal(b).reason().c_str(), "dismissed");
+    const auto left = store.take_left_behind();
+    assert_true(left.has_value());
+    assert_int_equal(left->id, 2);
+    assert_int_equal(left->how, MDIST_DEPARTURE_LEFT);
+}
+
 void a_job_that_is_over_leaves_no_state(void **) {
     FakeWorld world;
     Kept kept;
@@ -744,6 +768,7 @@ SUBJECT(membership_elastic) {
         cmocka_unit_test(a_store_that_was_stopped_blames_nobody),
         cmocka_unit_test(a_store_that_was_stopped_waits_as_long_as_it_should),
         cmocka_unit_test(a_store_goes_on_only_from_the_state_of_its_own_job),
+        cmocka_unit_test(a_store_that_comes_back_knows_who_leaves),
         cmocka_unit_test(a_job_that_is_over_leaves_no_state),
         cmocka_unit_test(a_worker_of_a_later_generation_is_told_so),
         cmocka_unit_test(a_store_of_fixed_size_turns_elastic_workers_away),
