@@ -57,9 +57,9 @@ MDIST_API void mdist_membership_leave(mdist_strategy_t *strategy, uint64_t grace
 /**
  * Asks all workers what to do next. All get the same answer.
  *
- * - REGROUP, in an elastic job: newcomers wait and the job has room for them, or its launcher has asked a worker to
- *   leave, or a worker has said that it leaves and the others are at least `elastic.min_workers`. After the last step,
- *   too, a newcomer may wait: look at mdist_change_t::step before you make another step.
+ * - REGROUP, in an elastic job: newcomers wait and the job has room for them. Or the launcher has asked a worker to
+ *   leave. Or workers have said that they leave, and the others are at least `elastic.min_workers`. After the last
+ *   step, too, a newcomer may wait: look at mdist_change_t::step before you make another step.
  * - Else, if no worker has said that it leaves, GO_ON.
  * - Else, if one leaves without grace, END.
  * - Else the first answer is SAVE, and later ones are GO_ON. As soon as the time left to one of them is at most twice

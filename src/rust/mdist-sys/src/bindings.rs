@@ -4513,9 +4513,9 @@ extern "C" {
 extern "C" {
     #[doc = " Asks all workers what to do next. All get the same answer."]
     #[doc = ""]
-    #[doc = " - REGROUP, in an elastic job: newcomers wait and the job has room for them, or its launcher has asked a worker to"]
-    #[doc = "   leave, or a worker has said that it leaves and the others are at least `elastic.min_workers`. After the last step,"]
-    #[doc = "   too, a newcomer may wait: look at mdist_change_t::step before you make another step."]
+    #[doc = " - REGROUP, in an elastic job: newcomers wait and the job has room for them. Or the launcher has asked a worker to"]
+    #[doc = "   leave. Or workers have said that they leave, and the others are at least `elastic.min_workers`. After the last"]
+    #[doc = "   step, too, a newcomer may wait: look at mdist_change_t::step before you make another step."]
     #[doc = " - Else, if no worker has said that it leaves, GO_ON."]
     #[doc = " - Else, if one leaves without grace, END."]
     #[doc = " - Else the first answer is SAVE, and later ones are GO_ON. As soon as the time left to one of them is at most twice"]
