@@ -81,6 +81,13 @@ impl Array {
     }
 }
 
+/// The whole array.
+impl<'a> From<&'a Array> for Tensor<'a> {
+    fn from(array: &'a Array) -> Tensor<'a> {
+        array.tensor()
+    }
+}
+
 impl Drop for Array {
     fn drop(&mut self) {
         // Safety: these are the parts of the vector that `new` took apart, of that type.

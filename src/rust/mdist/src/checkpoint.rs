@@ -5,19 +5,24 @@ use std::mem;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
 use mdist_sys as sys;
 
+use crate::cause::Causes;
 use crate::config::{c_string, read_text};
 use crate::copies::{Lock, Locked};
 use crate::error::{call, make, Error, Result, Status};
-use crate::{Strategy, Variable};
+use crate::{Iter, Strategy, Variable};
 
-/// Saves variables and texts in files, and restores them, with any number of workers and replicas.
+/// Saves variables, places of iterators and texts in files, and restores them, with any number of workers and replicas.
 /// The files are safetensors. All workers make the same calls, outside of steps.
 pub struct Checkpoint {
     raw: NonNull<sys::mdist_checkpoint>,
-    variables: Vec<Variable>, // whose copies nobody may hold meanwhile
+    variables: Vec<Variable>,    // whose copies nobody may hold meanwhile
+    ended: Vec<Arc<AtomicBool>>, // of its iterators, which go on once they are restored
+    causes: Causes,              // of errors of their closures
 }
 
 // Safety: any thread, one at a time per strategy, which the library checks.
@@ -25,7 +30,7 @@ unsafe impl Send for Checkpoint {}
 unsafe impl Sync for Checkpoint {}
 
 impl Strategy {
-    /// A checkpoint without variables and texts. The newest `keep` files stay in the folder; 0: all
+    /// A checkpoint with nothing in it yet. The newest `keep` files stay in the folder; 0: all
     /// do.
     pub fn checkpoint(&self, folder: impl AsRef<Path>, keep: u32) -> Result<Checkpoint> {
         let folder = c_path(folder.as_ref(), "mdist_checkpoint_create")?;
@@ -36,6 +41,8 @@ impl Strategy {
         Ok(Checkpoint {
             raw: NonNull::new(raw).expect("a call that succeeds gives a checkpoint"),
             variables: Vec::new(),
+            ended: Vec::new(),
+            causes: Causes::default(),
         })
     }
 }
@@ -54,6 +61,20 @@ impl Checkpoint {
             sys::mdist_checkpoint_add(self.raw(), name.as_ptr(), variable.raw(), error)
         })?;
         self.variables.push(variable.clone());
+        Ok(self)
+    }
+
+    /// Adds an iterator by a name in files. Its place is saved and restored together with the variables: a restored
+    /// program gets the elements that come next. Meanwhile no other thread may use it: that is an error with reason
+    /// "busy".
+    pub fn add_iterator(&mut self, name: &str, iterator: &Iter) -> Result<&mut Checkpoint> {
+        let name = c_string(name, "mdist_checkpoint_add_iterator")?;
+        // Safety: handles of ours, and text that outlives the call. The library keeps its own reference.
+        call(|error| unsafe {
+            sys::mdist_checkpoint_add_iterator(self.raw(), name.as_ptr(), iterator.raw(), error)
+        })?;
+        self.causes.look_in(iterator.causes());
+        self.ended.push(iterator.ended().clone());
         Ok(self)
     }
 
@@ -92,10 +113,13 @@ impl Checkpoint {
     pub fn save(&self, number: u64) -> Result<()> {
         let _locked = self.lock_all("saved", Lock::try_read)?;
         // Safety: our handle; no copy is written by anybody.
-        call(|error| unsafe { sys::mdist_checkpoint_save(self.raw(), number, ptr::null(), error) })
+        let saved = call(|error| unsafe {
+            sys::mdist_checkpoint_save(self.raw(), number, ptr::null(), error)
+        });
+        self.causes.attach(saved)
     }
 
-    /// Gives variables and texts what was saved under a number, or what was saved last, and says
+    /// Gives variables, iterators and texts what was saved under a number, or what was saved last, and says
     /// which that was; `None` if there is none. File and variables must have the same names.
     pub fn restore(&mut self, number: Option<u64>) -> Result<Option<u64>> {
         self.restore_with(number, 0)
@@ -119,7 +143,13 @@ impl Checkpoint {
         let done = call(|error| unsafe {
             sys::mdist_checkpoint_restore(self.raw(), number, &mut restored, &options, error)
         });
-        found(done.map(|()| restored))
+        let done = found(self.causes.attach(done).map(|()| restored));
+        if let Ok(Some(_)) = done {
+            for ended in &self.ended {
+                ended.store(false, Ordering::Relaxed);
+            }
+        }
+        done
     }
 
     /// Removes all checkpoints from the folder: the training is done, and the next one is to begin

@@ -4,6 +4,7 @@ use std::iter::FusedIterator;
 use std::mem::{self, ManuallyDrop};
 use std::os::raw::c_void;
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use mdist_sys as sys;
@@ -150,7 +151,7 @@ impl Dataset {
             raw: NonNull::new(raw).expect("a call that succeeds gives an iterator"),
             components: self.component_count(),
             causes: self.causes.clone(),
-            ended: false,
+            ended: Arc::default(),
         })
     }
 }
@@ -178,7 +179,7 @@ pub struct Iter {
     raw: NonNull<sys::mdist_iterator>,
     components: usize,
     causes: Arc<Causes>,
-    ended: bool,
+    ended: Arc<AtomicBool>, // a checkpoint that restores it takes it back
 }
 
 // Safety: any thread, one at a time, as `&mut self` says; closures that it calls are Send and Sync.
@@ -192,6 +193,10 @@ impl Iter {
 
     pub(crate) fn causes(&self) -> &Arc<Causes> {
         &self.causes
+    }
+
+    pub(crate) fn ended(&self) -> &Arc<AtomicBool> {
+        &self.ended
     }
 
     /// The position, as a text for [`Iter::restore`] on an iterator of the same dataset.
@@ -210,7 +215,7 @@ impl Iter {
         let restored =
             call(|error| unsafe { sys::mdist_iterator_restore(raw, text.as_ptr(), error) });
         self.causes.attach(restored)?;
-        self.ended = false;
+        self.ended.store(false, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -219,7 +224,7 @@ impl Iterator for Iter {
     type Item = Result<Vec<Value>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
+        if self.ended.load(Ordering::Relaxed) {
             return None;
         }
         let mut values = vec![ptr::null_mut(); self.components];
@@ -228,7 +233,9 @@ impl Iterator for Iter {
         let more = call_or_end(|error| unsafe {
             sys::mdist_iterator_next(raw, out, self.components, error)
         });
-        self.ended = !matches!(more, Ok(true)); // the library would give the same error for ever
+        // The library would give the same error for ever.
+        self.ended
+            .store(!matches!(more, Ok(true)), Ordering::Relaxed);
         match self.causes.attach(more) {
             Ok(true) => Some(Ok(values.into_iter().map(Value::own).collect())),
             Ok(false) => None,

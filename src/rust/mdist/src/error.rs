@@ -70,7 +70,6 @@ statuses! {
 /// [`Panic`](crate::Panic), where it is this worker's.
 pub struct Error(Box<Story>);
 
-#[derive(Debug)]
 struct Story {
     status: Status,
     reason: String,
@@ -165,9 +164,10 @@ impl fmt::Display for Error {
     }
 }
 
+/// The sentence again: it is what a program prints whose `main` returns this error.
 impl fmt::Debug for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(out)
+        fmt::Display::fmt(self, out)
     }
 }
 

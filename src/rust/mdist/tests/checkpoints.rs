@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use common::strategy;
 use mdist::{
-    latest_checkpoint, Aggregation, Element, Status, Synchronization, VariableOptions, Verdict,
+    latest_checkpoint, Aggregation, Dataset, Element, Status, Synchronization, Value,
+    VariableOptions, Verdict,
 };
 
 /// A folder of its own, which goes in the end.
@@ -81,6 +82,40 @@ fn any_number_of_replicas_restores() {
 }
 
 #[test]
+fn an_iterator_goes_on_where_it_was_saved() {
+    let folder = Folder::new("iterator");
+    let strategy = strategy(2);
+    let numbers = Dataset::range(0, 9, 1)
+        .unwrap()
+        .shuffle(9, 3, true)
+        .unwrap();
+    let number = |element: mdist::Result<Vec<Value>>| -> i64 {
+        element.unwrap()[0]
+            .tensor(0)
+            .unwrap()
+            .as_slice::<i64>()
+            .unwrap()[0]
+    };
+    let mut iterator = numbers.iter().unwrap();
+    let mut checkpoint = strategy.checkpoint(&folder.0, 0).unwrap();
+    checkpoint.add_iterator("rows", &iterator).unwrap();
+    iterator.next().unwrap().unwrap();
+    checkpoint.save(1).unwrap();
+    let rest: Vec<i64> = iterator.by_ref().map(number).collect();
+    assert_eq!(rest.len(), 8);
+    assert_eq!(checkpoint.restore(None).unwrap(), Some(1));
+    assert_eq!(iterator.map(number).collect::<Vec<i64>>(), rest); // though it had ended
+
+    let mut another = numbers.iter().unwrap();
+    let mut checkpoint = strategy.checkpoint(&folder.0, 0).unwrap();
+    checkpoint.add_iterator("rows", &another).unwrap();
+    assert_eq!(checkpoint.restore(None).unwrap(), Some(1));
+    assert_eq!(another.by_ref().map(number).collect::<Vec<i64>>(), rest);
+    drop(another); // and with it the checkpoint cannot go on
+    assert_eq!(checkpoint.restore(None).unwrap_err().reason(), "closed");
+}
+
+#[test]
 fn damage_is_told_and_changes_nothing() {
     let folder = Folder::new("damage");
     save(&folder.0);
@@ -128,7 +163,10 @@ fn an_announcement_ends_the_program_at_the_next_check() {
     let no_grace = strategy(2);
     assert_eq!(no_grace.check_membership().unwrap(), (Verdict::GoOn, None));
     thread::scope(|scope| drop(scope.spawn(|| no_grace.leave(Duration::ZERO))));
-    assert_eq!(no_grace.check_membership().unwrap(), (Verdict::End, Some(0)));
+    assert_eq!(
+        no_grace.check_membership().unwrap(),
+        (Verdict::End, Some(0))
+    );
     let grace = strategy(2);
     grace.leave(Duration::from_secs(3600));
     assert_eq!(grace.check_membership().unwrap(), (Verdict::Save, Some(0)));
