@@ -10,6 +10,9 @@ import "C"
 
 import (
 	"fmt"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 )
 
@@ -83,9 +86,26 @@ func (e *Error) Is(target error) bool {
 type PanicError struct {
 	Value any
 	Stack []byte // as runtime/debug.Stack gives it
+	place string // " (main.go:42)", or "" if it is not known
 }
 
-func (e *PanicError) Error() string { return fmt.Sprint("panic: ", e.Value) }
+// caughtPanic makes an error of what recover has returned, in the function that called recover.
+func caughtPanic(value any) *PanicError {
+	callers := make([]uintptr, 64)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+	place, panicked := "", false
+	for more := true; more && place == ""; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		if panicked && !strings.HasPrefix(frame.Function, "runtime.") {
+			place = fmt.Sprintf(" (%s:%d)", filepath.Base(frame.File), frame.Line)
+		}
+		panicked = panicked || frame.Function == "runtime.gopanic"
+	}
+	return &PanicError{value, debug.Stack(), place}
+}
+
+func (e *PanicError) Error() string { return fmt.Sprint("panic: ", e.Value, e.place) }
 
 // Unwrap returns the value of the panic if it was an error.
 func (e *PanicError) Unwrap() error {

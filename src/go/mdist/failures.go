@@ -8,7 +8,6 @@ import "C"
 import (
 	"errors"
 	"math"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -60,7 +59,7 @@ func (f *failures) call(function func() error) (code int32) {
 	returned := false
 	defer func() {
 		if !returned {
-			code = f.add(&PanicError{recover(), debug.Stack()})
+			code = f.add(caughtPanic(recover()))
 		}
 	}()
 	err := function()
