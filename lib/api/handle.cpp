@@ -184,9 +184,12 @@ Lookup look_up(const void *handle, Kind kind) {
                              : verdict == Verdict::kOther
                                  ? text(kNames[Id(handle).kind()].expected, " handle (", id, ")")
                                  : text(id, ", which was never a handle");
-    const bool lost = kind == Kind::kReplica && verdict != Verdict::kGone;
-    throw Failure(MDIST_ERR_BAD_HANDLE, text("expected ", kNames[static_cast<unsigned>(kind)].expected, " handle, got ",
-                                             what, lost ? "; a step function gets its replica from mdist_run" : ""));
+    const char *hint = "";
+    if (kind == Kind::kReplica && verdict != Verdict::kGone) hint = "; a step function gets its replica from mdist_run";
+    if (kind == Kind::kValue && verdict == Verdict::kNull)
+        hint = "; a run gives NULL for a result that no step has set (mdist_replica_set_result)";
+    throw Failure(MDIST_ERR_BAD_HANDLE,
+                  text("expected ", kNames[static_cast<unsigned>(kind)].expected, " handle, got ", what, hint));
 }
 
 /// Frees a doomed slot that has no pins. As pins come and go, several threads may try; one succeeds.
