@@ -57,8 +57,9 @@ def main():
         run(["meson", "install", "-C", build, "--destdir", stage, "--no-rebuild", "--quiet", "--tags", "devel,runtime"])
         config = next(pathlib.Path(stage).rglob("mdist.pc"))
         library = next(pathlib.Path(stage).rglob("libmdist.so.2"))
-        environment = dict(os.environ, PKG_CONFIG_LIBDIR=str(config.parent), PKG_CONFIG_SYSROOT_DIR=stage)
+        environment = dict(os.environ, PKG_CONFIG_LIBDIR=str(config.parent))  # it says where things lie beside it
         environment.pop("PKG_CONFIG_PATH", None)
+        environment.pop("PKG_CONFIG_SYSROOT_DIR", None)
         flags = printed(["pkg-config", "--cflags", "--libs", "mdist"], env=environment).split()
         print("flags:", flags)
         strange = [flag for flag in flags if flag[:2] not in ("-I", "-L", "-l")]

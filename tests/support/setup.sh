@@ -5,7 +5,7 @@
 
 build_packages=(g++ gcc meson ninja-build pkg-config libcli11-dev libsodium-dev libyaml-dev nlohmann-json3-dev zlib1g-dev)
 example_packages=(libopenblas-dev dataset-fashion-mnist)
-test_packages=(abigail-tools libcmocka-dev clang python3 iproute2 nftables mold)
+test_packages=(abigail-tools cmake libcmocka-dev clang python3 iproute2 nftables mold)
 slurm_packages=(munge slurm-client slurmctld slurmd)
 ffi_packages=(rustc cargo bindgen golang-go python3-numpy libdlpack-dev)
 
