@@ -57,6 +57,9 @@ def main():
         run(["meson", "install", "-C", build, "--destdir", stage, "--no-rebuild", "--quiet", "--tags", "devel,runtime"])
         config = next(pathlib.Path(stage).rglob("mdist.pc"))
         library = next(pathlib.Path(stage).rglob("libmdist.so.2"))
+        if "prefix=${pcfiledir}" not in config.read_text():
+            print(f"{build} was set up before mdist.pc could be moved: meson configure {build} -Dpkgconfig.relocatable=true")
+            return 1
         environment = dict(os.environ, PKG_CONFIG_LIBDIR=str(config.parent))  # it says where things lie beside it
         environment.pop("PKG_CONFIG_PATH", None)
         environment.pop("PKG_CONFIG_SYSROOT_DIR", None)
