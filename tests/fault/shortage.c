@@ -44,7 +44,8 @@ static int refused(ShortOf what) {
 }
 
 #if MDIST_TEST_SANITIZED
-// A sanitizer owns malloc, and what C++ allocates comes through operator new: see shortage_new.cpp.
+// A sanitizer owns malloc, and what C++ allocates comes through operator new: shortage_new.cpp asks this.
+int shortage_refuses_memory(void);
 int shortage_refuses_memory(void) {
     return refused(SHORT_OF_MEMORY);
 }
