@@ -47,6 +47,9 @@ function start_on(f, thread::Integer)
     return schedule(task)
 end
 
+"Whether the task that calls this has its thread for itself, and may block it."
+owns_thread() = OWNERS[Threads.threadid()] === current_task()
+
 "Throws unless the replica has a thread of its own, which `what` would block."
 function check_thread(replica::Replica, what::String)
     replica.has_thread && return nothing
