@@ -34,13 +34,16 @@ function Base.run(step::Function, strategy::Strategy, arguments::Value...; resul
 end
 
 """
-One task for each local replica, on these threads if there are any. The library's own way (mdist_run) calls the step
+One task for each local replica, on these threads if there are any, else on threads that they share. The library's own way (mdist_run) calls the step
 from threads of the library, which Julia would have to adopt, and whose collection could wait for a thread that waits
 for them. Tasks of our own need no such thing.
 """
 function start_replicas(threads::Vector{Int}, replica, count::Integer)
-    isempty(threads) && return [Threads.@spawn(replica(index)) for index in 0:(count - 1)]
-    return [start_on(() -> replica(index), threads[index + 1]) for index in 0:(count - 1)]
+    if isempty(threads)
+        shared = shared_threads()
+        return [start_on(() -> replica(index), shared[index % length(shared) + 1]) for index in 0:(count - 1)]
+    end
+    return [start_on(() -> replica(index), threads[index + 1], true) for index in 0:(count - 1)]
 end
 
 "What a step threw, and where."

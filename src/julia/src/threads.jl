@@ -38,14 +38,27 @@ function with_threads(f, count::Integer)
     end
 end
 
-"Starts a task that stays on a thread, which is the task's from now on."
-function start_on(f, thread::Integer)
+"""
+The threads for tasks of a run that has none for itself: those that nobody has, or else the caller's. Tasks that stay on
+one thread give way to each other whenever they yield. Tasks that any thread may take would not begin, in Julia 1.5, while
+all threads are busy with tasks that wait for them.
+"""
+function shared_threads()
+    shared = lock(() -> [id for id in pool_threads() if OWNERS[id] === nothing || OWNERS[id] === current_task()], OWNERS_LOCK)
+    return isempty(shared) ? [Threads.threadid()] : shared
+end
+
+"Starts a task that stays on a thread, which is the task's alone from now on if `owns`."
+function start_on(f, thread::Integer, owns::Bool = false)
     task = Task(f)
     task.sticky = true
     GC.@preserve task @ccall jl_set_task_tid(pointer_from_objref(task)::Ptr{Cvoid}, (thread - 1)::Cint)::Cvoid
-    OWNERS[thread] = task
+    owns && (OWNERS[thread] = task)
     return schedule(task)
 end
+
+"Whether the task that calls this has its thread for itself, and may block it."
+owns_thread() = OWNERS[Threads.threadid()] === current_task()
 
 "Throws unless the replica has a thread of its own, which `what` would block."
 function check_thread(replica::Replica, what::String)

@@ -2,11 +2,11 @@
 """
 A collective under way, from a function that ends in `_start!`; `test` moves it on, `wait` waits.
 
-Every collective of this module is started and tested, never called in the form that blocks. A task that waits for
-others inside a C function does not reach the points at which Julia's garbage collector stops all threads. If another
-replica's task allocated then and had to collect, the collector would wait for the first, and the first for the other:
-for ever, or here until the timeout. And a waiting task that blocks its thread needs a thread of its own, while one that
-yields shares it: with `julia --threads 1` all replicas take turns.
+Every collective of this module is started and tested, never called in the form that blocks. A waiting task that blocks
+its thread needs a thread of its own, while one that yields shares it: with `julia --threads 1` all replicas take turns.
+A replica that has a thread of its own waits in C, for a millisecond at a time. It lets Julia's garbage collector run
+meanwhile (`@gc_safe`). Otherwise the collector of another replica's task would wait for the first, and the first for the
+other.
 
 From start to end the arrays belong to the operation. The work holds them, the replica holds the work, and the
 replica's task the replica, so no collector takes them; don't `resize!` them. (Julia's collector moves no memory.)
@@ -36,15 +36,44 @@ function test(work::Work)
     return true
 end
 
-const POLLS_BEFORE_SLEEP = 10_000
+const POLLS_BEFORE_BLOCKING, POLLS_BEFORE_SLEEP = 50, 10_000
+const BLOCKED_NS = UInt64(1_000_000) # as long as other tasks of this thread, and Julia's events, can wait
 
 "Waits until the operation is done, and lets other tasks run meanwhile."
 function Base.wait(work::Work)
     polls = 0
     while !test(work)
-        # yield() gives way to tasks that have run on this thread before. One that has not run yet may need this thread
-        # to go back to the scheduler, which sleeping does.
-        (polls += 1) % POLLS_BEFORE_SLEEP == 0 ? sleep(0.001) : yield()
+        polls += 1
+        if polls > POLLS_BEFORE_BLOCKING && owns_thread()
+            # Who only polls takes a processor from the replica that it waits for, where there are too few of them.
+            blocked(work) && yield()
+        elseif polls % POLLS_BEFORE_SLEEP == 0
+            # yield() gives way to tasks that have run on this thread before. One that has not run yet may need this
+            # thread to go back to the scheduler, which sleeping does.
+            sleep(0.001)
+        else
+            yield()
+        end
     end
     return nothing
+end
+
+"Waits a little in C, while the garbage collector may run. False if there is nothing more to wait for: `test` says how it ended."
+function blocked(work::Work)
+    done, error = Ref{Int32}(0), Out{mdist_error_t}(C_NULL)
+    GC.@preserve work done error begin
+        status = work_wait(
+            work.handle, BLOCKED_NS, Base.unsafe_convert(Ptr{Int32}, done),
+            Base.unsafe_convert(Ptr{Ptr{mdist_error_t}}, error))
+    end
+    status < 0 && throw(MdistError(status, error[]))
+    return done[] == 0
+end
+
+# A function of its own, never inlined: see merge.jl.
+@noinline function work_wait(
+    work::Ptr{mdist_work_t}, timeout::UInt64, done::Ptr{Int32}, error::Ptr{Ptr{mdist_error_t}},
+)
+    return @gc_safe @ccall libmdist.mdist_work_wait(
+        work::Ptr{mdist_work_t}, timeout::UInt64, done::Ptr{Int32}, error::Ptr{Ptr{mdist_error_t}})::Int32
 end

@@ -15,7 +15,7 @@ function thrown(f)
     end
 end
 
-@testset "Mdist" begin
+tested = @testset "Mdist" begin
     include("names.jl")
     include("steps.jl")
     include("threads.jl")
@@ -29,3 +29,4 @@ end
     include("input.jl")
     include("lifetimes.jl")
 end
+foreach(set -> println("ok - ", set.description, ", threads: ", Threads.nthreads()), tested.results)

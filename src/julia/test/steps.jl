@@ -28,6 +28,59 @@
     @test true
 end
 
+@testset "every collective can be started" begin
+    strategy = strategy_of(2)
+    run(strategy) do replica
+        id = replica_id(replica)
+        root, all, part, turned = [id], zeros(Int, 2), zeros(Int, 1), zeros(Int, 2)
+        wait(Mdist.broadcast_start!(replica, 1, root))
+        wait(Mdist.all_gather_start!(replica, [id] => all))
+        wait(Mdist.reduce_scatter_start!(replica, Mdist.SUM, [1, id] => part))
+        wait(Mdist.all_to_all_start!(replica, [id, id + 5] => turned))
+        (root, all, part, turned) == ([1], [0, 1], [2 - id], id == 0 ? [0, 1] : [5, 6]) ||
+            error("got $root, $all, $part, $turned")
+
+        lengths = id == 0 ? ([0, 1] => [0, 2]) : ([2, 0] => [1, 0])
+        moved = zeros(Int, 2 - id)
+        wait(Mdist.all_to_all_parts_start!(replica, lengths, fill(id, 1 + id) => moved))
+        sum, everything, own = [id + 1], zeros(Int, id == 1 ? 2 : 0), zeros(Int, 1)
+        wait(Mdist.reduce_to_root_start!(replica, Mdist.PROD, 0, sum))
+        wait(Mdist.gather_to_root_start!(replica, 1, [id] => everything))
+        wait(Mdist.scatter_start!(replica, 1, everything => own))
+        (moved, sum, own) == (fill(1 - id, 2 - id), [2], [id]) || error("got $moved, $sum, $own")
+        wait(Mdist.barrier_start(replica))
+    end
+    @test true
+end
+
+@testset "who waits long lets other tasks of its thread run" begin
+    asked, answered = Channel{Int}(1), Channel{Int}(1)
+    answers = 0
+    run(strategy_of(2)) do replica
+        if replica_id(replica) == 0
+            other = @async foreach(question -> put!(answered, question + 1), asked) # on this thread
+            Mdist.barrier(replica)
+            wait(other)
+        else
+            for question in 1:100
+                put!(asked, question)
+                answers += take!(answered) == question + 1
+            end
+            close(asked)
+            Mdist.barrier(replica)
+        end
+    end
+    @test answers == 100
+end
+
+@testset "what a graph is to record is done each time where nothing is recorded" begin
+    calls = 0
+    run(strategy_of(1)) do replica
+        foreach(_ -> Mdist.graph(() -> calls += 1, replica, 7), 1:2)
+    end
+    @test calls == 2
+end
+
 @testset "a started collective is done when test says so" begin
     strategy = strategy_of(2)
     x = [Float32[1, 2], Float32[3, 4]]

@@ -9,6 +9,7 @@
     @test thrown(() -> value["grad"]).status == Mdist.ERR_NOT_FOUND
     results = run(strategy, value; results = 1) do replica
         x = Mdist.argument(replica, 1, "grads.0")
+        size(Mdist.device_argument(replica, 1, "grads.0")) == size(x) || error("of another size")
         Mdist.set_result!(replica, 1, Dict("sums" => (Float32[sum(x) + replica_id(replica)],), "count" => Int32[2]))
     end
     @test Mdist.paths(only(results)) == ["count", "sums.0"]

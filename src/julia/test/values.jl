@@ -4,9 +4,11 @@
     value = Value(reshape(collect(Int32, 1:6), 2, 3)) # [3][2] in the library
     @test size(value[1]) == (2, 3)
     @test Mdist.kind(value) == Mdist.VALUE_PLAIN
-    columns = Mdist.reduce(strategy, Mdist.SUM, value; dims = (1,))
+    @test value[end] == value[begin] == reshape(1:6, 2, 3)
+    of_replicas = Value(strategy, [value[1]])
+    columns = Mdist.reduce(strategy, Mdist.SUM, of_replicas; dims = (1,))
     @test Array(columns[1]) == [3, 7, 11]
-    rows = Mdist.reduce(strategy, Mdist.SUM, value; dims = (2,))
+    rows = Mdist.reduce(strategy, Mdist.SUM, of_replicas; dims = (2,))
     @test Array(rows[1]) == [9, 12]
     @test Array(Value(2.5)[1]) == fill(2.5)
     @test_throws BoundsError value[2]
@@ -39,6 +41,7 @@ end
     strategy = strategy_of(2)
     pixels, answers = reshape(UInt8.(0:19), 2, 10), collect(Int32, 1:10)
     dataset = Mdist.distribute(strategy, Mdist.prefetch(Mdist.batch(Dataset(pixels, answers), 4), 2))
+    @test Mdist.component_count(dataset) == 2
     sizes, seen = [], Int32[]
     for (images, labels) in dataset
         push!(sizes, [size(part) for part in images])
@@ -73,11 +76,18 @@ end
         @test replica_count(Strategy("communication.timeout" => "90s")) == 3
         @test replica_count(Strategy("devices" => "cpu*2")) == 2
         @test empty(Config)["devices"] == "auto"
+        loaded = Mdist.load_environment!(empty(Config))
+        @test loaded["devices"] == "cpu*3"
+        mktempdir() do folder
+            write(joinpath(folder, "config.yaml"), "devices: cpu*5\n")
+            @test Mdist.load!(loaded, joinpath(folder, "config.yaml"))["devices"] == "cpu*5"
+        end
     end
     strategy = strategy_of(2)
     @test Mdist.device(strategy, 1) == "cpu:1"
     @test (Mdist.worker_count(strategy), Mdist.rank(strategy), Mdist.is_chief(strategy)) == (1, 0, true)
     @test replica_count(strategy) == Mdist.local_replica_count(strategy) == 2
+    @test Mdist.first_replica_id(strategy) == 0
     @test Mdist.version() >= 100
     @test !Mdist.has("nothing of the kind")
 end

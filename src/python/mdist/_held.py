@@ -7,6 +7,7 @@ import weakref
 from typing import Any
 
 from ._abi import FreeFn
+from .errors import _void_callback
 
 
 # Callbacks are registered with a key as user_data; the C functions under them are made once and live for ever.
@@ -20,7 +21,7 @@ def _keep(thing):
     return key
 
 
-@FreeFn
+@_void_callback(FreeFn)
 def _FREE(key):
     _kept.pop(key, None)
 

@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import re
 import sys
+import threading
 from ctypes import byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
@@ -62,9 +63,24 @@ def _call(function, *arguments):
         status = function(*arguments, byref(error))
     except ctypes.ArgumentError as refused:
         raise _refusal(function, arguments, refused) from None
+    if _late and _is_main_thread():
+        _raise_late(Error._take(error) if status < 0 else None)
     if status < 0:
         raise _itself_or_interrupt(Error._take(error))
     return status
+
+
+def _is_main_thread():
+    return threading.get_ident() == threading.main_thread().ident
+
+
+def _raise_late(failure):
+    interrupt = _late[0]
+    _late.clear()
+    try:
+        raise interrupt from failure
+    finally:
+        del interrupt, failure  # whose tracebacks lead here
 
 
 def _itself_or_interrupt(error):
@@ -187,6 +203,22 @@ def _callback(kind):
     return made
 
 
+_void_callbacks: dict[Any, Any] = {}  # by its code
+_late: list[BaseException] = []  # interrupts of void callbacks, which a call on the main thread is to raise
+
+
+def _void_callback(kind):
+    """For functions that the library calls and that return nothing, so that an interrupt cannot fail them.
+
+    One that comes before such a function has called the program's, and so has set its local variable `begun`, must not
+    lose that call: it is made again. The interrupt is raised by the call of the library that is under way, or the next.
+    """
+    def made(function):
+        callback = _void_callbacks[function.__code__] = kind(function)
+        return callback
+    return made
+
+
 class _Hook:
     """sys.unraisablehook, in front of another: tells the library, which still waits for the callback, that it fails."""
 
@@ -195,7 +227,13 @@ class _Hook:
 
     def __call__(self, unraisable):
         trace = unraisable.exc_traceback
-        if trace is not None and trace.tb_frame.f_code in _callbacks:
+        code = trace and trace.tb_frame.f_code
+        if code in _callbacks:
             _lib.mdist_fail(_common_failures.add(unraisable.exc_value), None)
+        elif code in _void_callbacks and _interrupts(unraisable.exc_value) and _is_main_thread():
+            _late.append(unraisable.exc_value)
+            variables = trace.tb_frame.f_locals
+            if "begun" not in variables:
+                _void_callbacks[code](*(variables[name] for name in code.co_varnames[:code.co_argcount]))
         else:
             self.other(unraisable)

@@ -10,7 +10,7 @@ from ._abi import FreeFn, LogFn, LogLevel
 from ._arguments import _choice
 from ._held import _FREE, _keep, _kept
 from ._library import _lib
-from .errors import _call
+from .errors import _call, _void_callback
 
 
 def log_set_level(level: LogLevel | str) -> None:
@@ -19,7 +19,8 @@ def log_set_level(level: LogLevel | str) -> None:
 
 
 def log_set_sink(function: Callable[[LogLevel, str], Any] | None = None) -> None:
-    """Sends messages to function(level, text) instead of stderr; None brings stderr back."""
+    """Sends messages to function(level, text) instead of stderr; None brings stderr back. An exception in it goes to
+    sys.unraisablehook; on the main thread, KeyboardInterrupt is raised by the call that sends the message."""
     if function is None:
         atexit.unregister(log_set_sink)
         _call(_lib.mdist_log_set_sink, cast(0, LogFn), None, cast(0, FreeFn))
@@ -28,6 +29,8 @@ def log_set_sink(function: Callable[[LogLevel, str], Any] | None = None) -> None
         _call(_lib.mdist_log_set_sink, _LOG, _keep(function), _FREE)
 
 
-@LogFn
+@_void_callback(LogFn)
 def _LOG(level, text, length, key):
-    _kept[key](LogLevel(level), text.decode(errors="replace"))
+    function, given = _kept[key], (LogLevel(level), text.decode(errors="replace"))
+    begun = True  # noqa: F841 (_void_callback says why)
+    function(*given)

@@ -10,7 +10,7 @@ from ._abi import Status, WorkDoneFn
 from ._arguments import _nanoseconds
 from ._held import _Destroyable, _keep, _kept
 from ._library import _lib
-from .errors import _call
+from .errors import _call, _void_callback
 
 
 class Work(_Destroyable):
@@ -45,7 +45,8 @@ class Work(_Destroyable):
     def on_done(self, function: Callable[[Status], Any]) -> None:
         """Calls function(status) once when the operation is over: Status.OK, or the status of the Error that test()
         raises from then on. That is at once if it is over already, else on any thread, before the step of its replica has
-        ended. The function may test works, but must not wait. An exception in it goes to sys.unraisablehook."""
+        ended. The function may test works, but must not wait. An exception in it goes to sys.unraisablehook; on the main
+        thread, KeyboardInterrupt is raised by the call that calls the function."""
         if not callable(function):
             raise TypeError(f"{function!r:.60} is no function(status)")
         key = _keep(function)
@@ -62,6 +63,11 @@ class Work(_Destroyable):
         return out.value
 
 
-@WorkDoneFn
+@_void_callback(WorkDoneFn)
 def _DONE(status, key):
-    _kept.pop(key)(Status(status))
+    function, result = _kept[key], Status(status)
+    begun = True  # noqa: F841 (_void_callback says why)
+    try:
+        function(result)
+    finally:
+        _kept.pop(key, None)

@@ -2,7 +2,7 @@
 """An elastic training, each worker of which is started with this program. Arguments:
 - `undisturbed`. Prints the result in full.
 - `kill STEP`: worker 1 of the first generation kills itself in that step. The others wait for the one in its place.
-- `mistakes`, `failing_blob`: no training, but what must fail, with two workers."""
+- `mistakes`, `failing_blob`, `interrupted_blob`: no training, but what must fail, with two workers."""
 import os
 import pickle
 import random
@@ -11,6 +11,7 @@ import sys
 
 import mdist
 import numpy as np
+from support import interrupt
 
 STEPS, EVERY = 60, 10
 deadly = int(sys.argv[2]) if sys.argv[1] == "kill" else -1
@@ -139,4 +140,30 @@ def failing_blob():
     print("done")
 
 
-{"mistakes": mistakes, "failing_blob": failing_blob}.get(sys.argv[1], training)()
+def interrupted_blob():
+    """Ctrl-C on worker 1, before the functions have begun. See test_interrupts.py."""
+    with mdist.Strategy() as strategy:
+        taken = []
+        mdist.Blob(strategy, "small", 5, lambda i: b"one", lambda i, data: taken.append((i, data)))
+        if strategy.rank == 0:
+            assert "of replica 2 returned" in str(error_of(strategy.commit, 1))
+            strategy.commit(1)
+            assert strategy.regroup().worker_count == 1  # the other is out of the job
+            assert taken[-4:] == [(i, b"one") for i in range(4)], taken
+        else:
+            assert interrupted("_SAVE", strategy.commit, 1)
+            strategy.commit(1)
+            assert interrupted("_RESTORE", strategy.regroup) and taken == []
+    print("done")
+
+
+def interrupted(name, call, *arguments):
+    interrupt(name)
+    try:
+        call(*arguments)
+    except KeyboardInterrupt:
+        return sys.gettrace() is None
+    return False
+
+
+{"mistakes": mistakes, "failing_blob": failing_blob, "interrupted_blob": interrupted_blob}.get(sys.argv[1], training)()

@@ -2,6 +2,7 @@
 """What the tests have in common."""
 import ctypes
 import gc
+import sys
 import unittest
 import weakref
 
@@ -55,3 +56,19 @@ def settled():
 def watched(array):
     """An array, and a weak reference that tells when it is gone."""
     return array, weakref.ref(array)
+
+
+def interrupt(name, number=1):
+    """Does what an interrupt does that comes at the first instruction of a function of the module: of its call of that
+    number, on this thread."""
+    seen = []
+
+    def trace(frame, event, _):
+        code = frame.f_code
+        if event == "call" and code.co_name == name and frame.f_globals["__name__"].startswith("mdist"):
+            seen.append(code)
+            if len(seen) == number:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+
+    sys.settrace(trace)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C where nothing in a callback catches it: the callback fails, the call raises it, and no data are lost."""
+"""Ctrl-C where nothing in a callback catches it: the callback fails, the call raises it, and no data are lost.
+elastic.py has the callbacks of blobs, which need an elastic job."""
 import signal
 import sys
 import threading
@@ -7,7 +8,7 @@ from unittest import mock
 
 import mdist
 import numpy as np
-from support import SUM, WithStrategy, floats, settled
+from support import SUM, WithStrategy, floats, interrupt, settled
 
 ROWS = 20
 
@@ -23,20 +24,7 @@ class Interrupts(WithStrategy):
         context.__enter__()
         self.addCleanup(context.__exit__, None, None, None)
 
-    def interrupt(self, name, number=1):
-        """As an interrupt does that comes at the first instruction of a function of the module: of its call of that
-        number, on this thread."""
-        seen = []
-
-        def trace(frame, event, _):
-            code = frame.f_code
-            if event == "call" and code.co_name == name and frame.f_globals["__name__"].startswith("mdist"):
-                seen.append(code)
-                if len(seen) == number:
-                    sys.settrace(None)
-                    raise KeyboardInterrupt
-
-        sys.settrace(trace)
+    interrupt = staticmethod(interrupt)
 
     def assert_raised(self, function, *arguments):
         self.assertRaises(KeyboardInterrupt, function, *arguments)
@@ -149,6 +137,50 @@ class Interrupts(WithStrategy):
                     self.assertRaises((KeyboardInterrupt, mdist.Error), next, iterator)
                     self.assertEqual(len(next(iter(dataset))[0].numpy()), ROWS)
         self.assertEqual(self.ignored, [])
+
+    def test_a_function_that_returns_nothing_is_called_all_the_same(self):
+        """The call under way raises the interrupt."""
+        def step(replica):
+            work = replica.barrier_start()
+            work.wait()
+            interrupting()
+            work.on_done(called.append)
+
+        def interrupts_itself(status):
+            called.append(status)
+            raise KeyboardInterrupt
+
+        def warned():
+            with mock.patch.dict("os.environ", MDIST_ABACUS="1"):
+                config = mdist.Config()
+                mdist.log_set_level(mdist.LogLevel.WARN)
+                self.addCleanup(mdist.log_set_level, mdist.LogLevel.OFF)
+                interrupting()
+                config.load_environment()
+
+        strategy, called = mdist.Strategy(devices="cpu*1", executor="caller"), []
+        self.addCleanup(strategy.destroy)
+        with self.subTest(name="_DONE"):
+            interrupting = lambda: self.interrupt("_DONE")  # noqa: E731
+            self.assert_raised(strategy.run, step)
+            self.assertEqual(called, [mdist.Status.OK])
+        with self.subTest("in the function itself"):
+            called[:] = []
+            self.assertRaises(KeyboardInterrupt, strategy.run,
+                              lambda replica: replica.barrier_start().on_done(interrupts_itself))
+            self.assertEqual((called, self.ignored, settled()), ([mdist.Status.OK], [], {}))
+        with self.subTest(name="_LOG"):
+            interrupting, heard = lambda: self.interrupt("_LOG"), []  # noqa: E731
+            self.addCleanup(mdist.log_set_sink)
+            mdist.log_set_sink(lambda level, text: heard.append(text))
+            self.assertRaises(KeyboardInterrupt, warned)
+            self.assertIsNone(sys.gettrace(), "no interrupt came")
+            self.assertEqual((len(heard), self.ignored), (1, []))
+            self.assertIn("MDIST_ABACUS", heard[0])
+        with self.subTest(name="_FREE"):
+            self.interrupt("_FREE")
+            self.assert_raised(mdist.log_set_sink)
+        strategy.run(lambda replica: None)  # it comes once
 
     def test_what_others_lose_stays_theirs(self):
         class Lost:

@@ -93,7 +93,7 @@ with mdist.Strategy() as strategy:
         if regroups:
             training.regroup()
         regroups = training.go_on()
-    own = training.models[strategy._first_replica_id()].module
+    own = training.models[strategy.first_replica_id].module
     if strategy.is_chief:
         print("digest", hashlib.sha256(b"".join(one.detach().numpy().tobytes() for one in own.parameters())).hexdigest())
     strategy.check_membership()  # all have read

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-#include "mdist.hpp"
+#include "mdist/mdist.hpp"
 #include "mdist/torch.hpp"
 
 extern "C" {

@@ -438,6 +438,42 @@ def checkpoints_are_saved_in_the_background():
 
 
 @test
+def the_profiler_sees_operations():
+    """The start of each, and each wait."""
+    def events(call):
+        with torch.profiler.profile() as found:
+            call()
+        return sorted(event.name for event in found.events() if event.name.startswith("mdist:"))
+
+    def train():
+        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+        model(given(RANK)).square().mean().backward()
+
+    def exchange():
+        receiving = dist.irecv(torch.zeros(3), (RANK - 1) % SIZE)
+        dist.isend(torch.ones(3), (RANK + 1) % SIZE).wait()
+        receiving.wait()
+
+    def disagree():
+        try:
+            dist.all_reduce(torch.ones(RANK + 1), group=group)
+        except RuntimeError as error:
+            assert "mdist_all_reduce" in str(error), error
+        else:
+            raise AssertionError("workers that disagree were not told so")
+
+    found = events(train)
+    assert {"mdist:all_reduce", "mdist:broadcast"} <= set(found), found
+    assert events(exchange) == ["mdist:recv", "mdist:send", "mdist:wait", "mdist:wait"]
+    assert events(lambda: dist.all_reduce(torch.ones(1))) == ["mdist:all_reduce", "mdist:wait"]
+    assert events(lambda: dist.all_gather_object([None] * SIZE, RANK))[0].startswith("mdist:all_gather")
+    group = dist.new_group()
+    dist.barrier(group)  # all have made it
+    assert events(disagree)[0] == "mdist:all_reduce"
+    dist.destroy_process_group(group)
+
+
+@test
 def a_group_can_be_destroyed_after_a_failure():
     """The first exception is the one that the program sees."""
     group = dist.new_group()

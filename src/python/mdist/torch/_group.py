@@ -14,6 +14,7 @@ from typing import Any, Mapping, Sequence
 
 import torch
 import torch.distributed as dist
+from torch.autograd import profiler
 
 from .._abi import CallOptions, ReduceOp
 from .._library import _lib
@@ -22,7 +23,7 @@ from ..errors import Error, _new
 from ._buffers import Operand, checked, operation, reducible
 from ._forming import form
 from ._sparse import all_reduce as all_reduce_sparse
-from ._work import BackendError, Waiter, Work, raised_as_backend_error, untraced
+from ._work import BackendError, Waiter, Work, raised_as_backend_error, recorded, untraced
 
 # How long a program that ends waits for an operation that it has started and forgotten.
 _PATIENCE = timedelta(seconds=10)
@@ -150,11 +151,15 @@ class ProcessGroup(dist.ProcessGroup):
         start = getattr(_lib, f"mdist_{function}_start") if message else _lib.mdist_collective_start
         with self.lock:
             self._forget()
+            record = recorded(what) if profiler._is_profiler_enabled else None
             try:
                 handle = _new(start, self.replica._handle, *arguments, options=[_limit(self._seconds(timeout))])
             except Error as error:
                 self._failed = True
                 raise raised_as_backend_error(error) from None
+            finally:
+                if record is not None:
+                    record.__exit__(None, None, None)
             self._sequence += 1
             kept = [operand for operand in operands if operand is not None]
             work = Work(handle, results, kept, self._waiter)
@@ -405,7 +410,6 @@ _groups: weakref.WeakSet[ProcessGroup] = weakref.WeakSet()
 def _end_all() -> None:
     for group in list(_groups):
         group._end_with_program()
-
 
 
 def _interleaved(buffers: Sequence[Any], parts: Sequence[Any]) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import Any, Sequence
 import torch
 import torch._dynamo
 import torch.distributed as dist
+from torch.autograd import profiler
 
 from .._abi import FOREVER, Status
 from .._library import _lib
@@ -39,6 +40,13 @@ def untraced(kind: Any) -> Any:
         if inspect.isfunction(function) and not name.startswith("__"):
             setattr(kind, name, torch._dynamo.disable(function))
     return kind
+
+
+def recorded(what: str) -> Any:
+    """A record for PyTorch's profiler, until its __exit__: "mdist:all_reduce" while an operation is started, "mdist:wait"
+    while one waits. For callers that have seen that a profiler runs: to record for nobody takes microseconds. (A record
+    from start to end would end on another thread. PyTorch crashes if the profiler has stopped by then.)"""
+    return profiler.record_function(f"mdist:{what}").__enter__()
 
 
 def _nanoseconds(timeout: Any) -> int:
@@ -69,7 +77,13 @@ class Work(dist.Work):
 
     def wait(self, timeout: Any = None) -> bool:
         """Returns when the operation is over. Raises BackendError if it failed, or is not over in time."""
-        if not self._advance(_lib.mdist_work_wait, _nanoseconds(timeout)):
+        record = recorded("wait") if profiler._is_profiler_enabled else None
+        try:
+            done = self._advance(_lib.mdist_work_wait, _nanoseconds(timeout))
+        finally:
+            if record is not None:
+                record.__exit__(None, None, None)
+        if not done:
             raise BackendError(f"wait: the operation is not done after the timeout of {timeout}. Wait longer, or look for a process "
                                "that makes other calls", Status.TIMEOUT)
         return True
