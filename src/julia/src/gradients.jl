@@ -198,7 +198,7 @@ Like a merge it blocks its thread, though not the garbage collector. So Julia ne
 replicas here: `julia --threads N`. With fewer it throws.
 """
 function wait!(replica::Replica, gradients::Gradients)
-    check_thread(replica, "waiting for gradients")
+    check_thread(replica, "waiting for gradients", ", or call Mdist.test! until it gives a result")
     norm, finite, error = Ref{Cdouble}(0), Ref{Int32}(0), Out{mdist_error_t}(C_NULL)
     GC.@preserve replica gradients norm finite error begin
         status = gradients_wait(

@@ -60,12 +60,13 @@ end
 "Whether the task that calls this has its thread for itself, and may block it."
 owns_thread() = OWNERS[Threads.threadid()] === current_task()
 
-"Throws unless the replica has a thread of its own, which `what` would block."
-function check_thread(replica::Replica, what::String)
+"Throws unless the replica has a thread of its own, which `what` would block. `instead` is what never blocks, if anything is."
+function check_thread(replica::Replica, what::String, instead::String = "")
     replica.has_thread && return nothing
     needed, threads = local_replica_count(replica.strategy), Threads.nthreads()
     busy = threads < needed ? "" : ", which other runs use"
     enough = threads < needed ? needed : threads + needed
-    throw(ArgumentError(
-        "$what of $needed replicas needs a thread for each, and Julia has $threads$busy: julia --threads $enough"))
+    cores = enough > Sys.CPU_THREADS ? " (this machine has $(Sys.CPU_THREADS) cores, and Julia may make no more threads)" : ""
+    throw(ArgumentError("$what of $needed replicas needs a thread for each, and Julia has $threads$busy: " *
+                        "julia --threads $enough$cores$instead"))
 end

@@ -37,7 +37,8 @@ def _op_or_operator(given):
 def _handle(thing, kind):
     """The handle of a Variable, a Strategy ..., and of nothing else."""
     if not isinstance(thing, kind):
-        raise TypeError(f"{_kind(thing)} {thing!r:.60}, where a {kind.__name__} belongs")
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise TypeError(f"{_kind(thing)} {thing!r:.60}, where {article} {kind.__name__} belongs")
     return thing._handle
 
 

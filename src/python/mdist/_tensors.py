@@ -85,7 +85,7 @@ def _view(array, writable=False):
         return memoryview(numpy.asarray(array)), None
     raise TypeError(f"{_kind(array)} {array!r:.60} is no array; arrays are NumPy's, and whatever has a buffer "
                     "(array.array), __dlpack__ or __cuda_array_interface__, and for what is only read numbers and "
-                    "lists of numbers")
+                    "lists of numbers" + ("; a step that returns nothing gives None" if array is None else ""))
 
 
 def _tensor(thing, writable=False, exact=False):

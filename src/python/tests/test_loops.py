@@ -74,7 +74,7 @@ class Loops(WithStrategy):
         self.assertEqual(settled(), {})
 
     def test_mistakes_are_sentences(self):
-        with self.assertRaisesRegex(TypeError, "where a Iterator belongs"):
+        with self.assertRaisesRegex(TypeError, "where an Iterator belongs"):
             self.strategy.run_steps(batches(1), 1, print)
         with self.assertRaisesRegex(ValueError, "'smu' is no aggregation"):
             try:
