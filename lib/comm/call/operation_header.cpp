@@ -111,6 +111,7 @@ void check_same(const OperationHeader &mine, uint32_t self, const OperationHeade
 
 std::optional<Failure> odd_one_out(const std::vector<const OperationHeader *> &headers,
                                    const std::function<uint32_t(uint32_t worker)> &rank) {
+    const bool all_known = std::count(headers.begin(), headers.end(), nullptr) == 0;
     for (const OperationHeader *const most : headers) {
         if (most == nullptr) continue;
         const auto alike = [most](const OperationHeader *other) { return other != nullptr && same(*most, *other); };
@@ -119,7 +120,8 @@ std::optional<Failure> odd_one_out(const std::vector<const OperationHeader *> &h
         for (uint32_t worker = 0; worker < headers.size(); ++worker) {
             const OperationHeader *const other = headers[worker];
             if (other == nullptr || alike(other) || !is_header(*other) || other->refuses()) continue;
-            return disagreement(text(count, " of ", headers.size(), " workers are"), *most, rank(worker), *other);
+            return disagreement(text(all_known ? "" : "at least ", count, " of ", headers.size(), " workers are"),
+                                *most, rank(worker), *other);
         }
         break;
     }
