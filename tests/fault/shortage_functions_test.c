@@ -378,6 +378,7 @@ static int is_expected(const Part *part) {
     const mdist_status_t status = part->status;
     if (status == MDIST_OK || status == MDIST_ERR_ABORTED || status == MDIST_ERR_PEER_LOST) return 1;
     if (status == MDIST_ERR_CALLBACK) return what->inside == merge_call;
+    if (status == MDIST_ERR_UNSUPPORTED) return what->outside == create_group; // no memory to share, and no other link
     return status == MDIST_ERR_OUT_OF_MEMORY && (rank == victim || part->told_rank == victim);
 }
 
