@@ -28,6 +28,15 @@ FIREWALL = """table inet firewall {{
 }}
 """
 
+# Drops what is for the store, on its own host, too.
+CLOSED_STORE = """table inet closed {
+    chain input {
+        type filter hook input priority 0
+        tcp dport 7000 drop
+    }
+}
+"""
+
 # Workers that are called at port 31000 listen at 5000, where nobody else can call them.
 TRANSLATION = """table inet translation {
     chain closed {
@@ -150,7 +159,7 @@ class Networks(unittest.TestCase):
 
     @in_time(2)
     def test_a_worker_that_cannot_reach_its_own_store_says_that_it_serves_it(self, limit_s):
-        self.filter("table inet closed { chain input { type filter hook input priority 0; tcp dport 7000 drop; } }", 1)
+        self.filter(CLOSED_STORE, 1)
         (_, said), = self.ends_of([1], MDIST_SIZE="2", MDIST_COMMUNICATION_JOIN_TIMEOUT=f"{limit_s}s")
         self.assertIn("the store at 10.78.0.1:7000, which this worker serves, could not be reached within", said)
 
