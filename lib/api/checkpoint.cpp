@@ -89,7 +89,7 @@ mdist_status_t mdist_checkpoint_save(mdist_checkpoint_t *checkpoint, uint64_t nu
     return checkpoint_guard("mdist_checkpoint_save", checkpoint, error, [&](Checkpoint &self) {
         if (number > kLargestNumber)
             throw invalid(text("number is ", number, "; the largest is ", kLargestNumber, " (2^63 - 257)"));
-        self.save(number, timeout_of(options));
+        self.job().comm.with_memory("mdist_checkpoint_save", [&] { self.save(number, timeout_of(options)); });
     });
 }
 
@@ -102,16 +102,19 @@ mdist_status_t mdist_checkpoint_restore(mdist_checkpoint_t *checkpoint, uint64_t
         if (number > kLargestNumber && number != MDIST_LATEST)
             throw invalid(
                 text("number is ", number, "; it can be MDIST_LATEST, or at most ", kLargestNumber, " (2^63 - 257)"));
-        const uint64_t given = self.restore(number == MDIST_LATEST ? std::nullopt : std::optional(number),
-                                            (known.flags & MDIST_RESTORE_PARTIAL) != 0, known.timeout_ns);
+        const uint64_t given = self.job().comm.with_memory("mdist_checkpoint_restore", [&] {
+            return self.restore(number == MDIST_LATEST ? std::nullopt : std::optional(number),
+                                (known.flags & MDIST_RESTORE_PARTIAL) != 0, known.timeout_ns);
+        });
         if (restored != nullptr) *restored = given;
     });
 }
 
 mdist_status_t mdist_checkpoint_clear(mdist_checkpoint_t *checkpoint, const mdist_call_options_t *options,
                                       mdist_error_t **error) {
-    return checkpoint_guard("mdist_checkpoint_clear", checkpoint, error,
-                            [&](Checkpoint &self) { self.clear(timeout_of(options)); });
+    return checkpoint_guard("mdist_checkpoint_clear", checkpoint, error, [&](Checkpoint &self) {
+        self.job().comm.with_memory("mdist_checkpoint_clear", [&] { self.clear(timeout_of(options)); });
+    });
 }
 
 mdist_status_t mdist_checkpoint_latest(const char *folder, uint64_t *number, mdist_error_t **error) {

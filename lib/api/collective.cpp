@@ -10,7 +10,6 @@
 #include <mdist/collective.h>
 
 #include <algorithm>
-#include <utility>
 
 using namespace mdist;
 

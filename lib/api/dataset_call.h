@@ -2,8 +2,6 @@
 // Shared by all functions that make a dataset.
 #pragma once
 
-#include <utility>
-
 #include <mdist/dataset.h>
 
 #include "api/check.h"

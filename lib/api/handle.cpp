@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/handle.h"
 
-#include <cstddef>
 #include <cstdio>
 #include <mutex>
 

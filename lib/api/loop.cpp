@@ -59,14 +59,20 @@ mdist_status_t mdist_run_steps(mdist_strategy_t *strategy, mdist_iterator_t *ite
                                mdist_loop_t **out, const mdist_call_options_t *options, mdist_error_t **error) {
     return guard("mdist_run_steps", error, [&] {
         const auto self = pin(strategy);
-        Loop::require_place(*self);
+        std::shared_ptr<Loop> loop;
+        std::shared_ptr<Iterator> elements;
+        {
+            const Turn turn = Loop::place(*self);
+            share_call(*self, "mdist_run_steps", [&](Strategy &) {
+                elements = pin(iterator).shared();
+                if (function == nullptr) throw invalid("function is NULL");
+                need(out, "out");
+                const auto first = initial == nullptr ? nullptr : pin(initial).shared();
+                check_number(iterations, "iterations");
+                loop = std::make_shared<Loop>(self.shared(), iterations, first, timeout_of(options));
+            });
+        }
         return told_to_workers(*self, [&] {
-            const auto elements = pin(iterator);
-            if (function == nullptr) throw invalid("function is NULL");
-            need(out, "out");
-            const auto first = initial == nullptr ? nullptr : pin(initial).shared();
-            check_number(iterations, "iterations");
-            const auto loop = std::make_shared<Loop>(self.shared(), iterations, first, timeout_of(options));
             RunningLoop running(loop);
             const bool all = loop->run(*elements, [&](const ValuePointer &element) {
                 call_loop(strategy, running.get(), function, user_data, element);

@@ -3,7 +3,6 @@
 
 #include "api/check.h"
 #include "api/guard.h"
-#include "device/device.h"
 #include "strategy/strategy.h"
 #include "util/process_wide.h"
 #include "util/text.h"

@@ -59,24 +59,30 @@ void tell_workers(Job &job, const char *function, const Failure &failure) noexce
 /// If it has entered none since, it has refused the call. If all others refuse it, too, the job goes on.
 void tell_workers(Job &job, const char *function, const Failure &failure, uint64_t entered) noexcept;
 
-/// The same for calls that all workers make together. The others wait, so they are told of every failure here, even of
-/// an error in this worker's own arguments. `body(Strategy &, bool &others_wait)` can say that the others do not wait.
+/// Runs `body(Strategy &)` of a call that all workers make together, with the turn. The others wait, so they are told
+/// of every failure here, even of an error in this worker's own arguments. `body(Strategy &, bool &others_wait)` can
+/// say that the others do not wait.
+template <class Body>
+void share_call(Strategy &strategy, const char *function, Body &&body) {
+    bool others_wait = true;
+    const uint64_t entered = strategy.comm.operations_entered();
+    try {
+        if constexpr (std::is_invocable_v<Body, Strategy &, bool &>)
+            body(strategy, others_wait);
+        else
+            body(strategy);
+    } catch (const std::exception &caught) {
+        if (others_wait) tell_workers(strategy, function, as_failure(caught), entered);
+        throw;
+    }
+}
+
+/// For such calls.
 template <class Body>
 mdist_status_t shared_call_guard(const char *function, mdist_strategy_t *handle, const char *instead,
                                  mdist_error_t **error, Body &&body) {
-    return strategy_guard(function, handle, instead, error, [&](Strategy &strategy) {
-        bool others_wait = true;
-        const uint64_t entered = strategy.comm.operations_entered();
-        try {
-            if constexpr (std::is_invocable_v<Body, Strategy &, bool &>)
-                body(strategy, others_wait);
-            else
-                body(strategy);
-        } catch (const std::exception &caught) {
-            if (others_wait) tell_workers(strategy, function, as_failure(caught), entered);
-            throw;
-        }
-    });
+    return strategy_guard(function, handle, instead, error,
+                          [&](Strategy &strategy) { share_call(strategy, function, body); });
 }
 
 /// Returns the timeout of one call; 0: the strategy's. Throws for any error in the options.

@@ -9,8 +9,6 @@
 #include "strategy/variables/variable.h"
 #include "util/text.h"
 
-#include <utility>
-
 using namespace mdist;
 
 namespace {

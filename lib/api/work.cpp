@@ -3,13 +3,10 @@
 #include "api/description.h"
 #include "api/replica_guard.h"
 #include "comm/operation_queue.h"
-#include "strategy/job/call_functions.h"
 #include "strategy/job/context.h"
 #include "util/forced_unwind.h"
 #include "util/log.h"
 #include "util/text.h"
-
-#include <mdist/work.h>
 
 #include <utility>
 

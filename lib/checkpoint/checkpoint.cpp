@@ -8,7 +8,6 @@
 
 #include <bit>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 namespace mdist {

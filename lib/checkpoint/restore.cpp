@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <tuple>
 #include <utility>
 #include <vector>

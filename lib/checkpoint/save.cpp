@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <map>
-#include <new>
 #include <utility>
 #include <vector>
 

@@ -7,7 +7,6 @@
 // Plain data: copy it freely; one thread at a time while it changes.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "util/failure.h"
 #include "util/text.h"
 #include "util/utf8.h"
 

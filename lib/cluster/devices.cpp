@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/devices.h"
 
-#include <algorithm>
 #include <set>
 #include <tuple>
 

@@ -16,7 +16,6 @@
 #include "cluster/names.h"
 #include "util/failure.h"
 #include "util/text.h"
-#include "util/utf8.h"
 
 namespace mdist {
 

@@ -2,7 +2,6 @@
 // The families of launchers, each with the variables that it sets.
 #include "cluster/launcher.h"
 
-#include "cluster/config_values.h"
 #include "cluster/slurm_cluster.h"
 #include "cluster/tf_config.h"
 #include "util/failure.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "cluster/config_values.h"
 #include "cluster/names.h"
 #include "util/failure.h"
 #include "util/text.h"

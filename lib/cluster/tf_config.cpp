@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/tf_config.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "cluster/config_values.h"
@@ -18,19 +17,11 @@ Failure bad_json(std::string message) {
     return Failure(MDIST_ERR_CONFIG, std::move(message)).reason("bad_json");
 }
 
-std::string place_of(std::string_view text, std::size_t byte) {
-    std::string_view before = text.substr(0, std::min(text.size(), byte == 0 ? 0 : byte - 1));
-    auto line = 1 + std::count(before.begin(), before.end(), '\n');
-    auto column = before.size() - (before.rfind('\n') + 1) + 1; // without a newline, npos + 1 is 0
-    return mdist::text("line ", line, ", column ", column);
-}
-
 Json parsed(std::string_view json) {
     try {
         return parse_json(json, kMostTfConfigDepth);
     } catch (const JsonFault &fault) {
-        if (fault.kind != JsonFault::Kind::kSyntax) throw bad_json(fault.what());
-        throw bad_json(text("not valid JSON at ", place_of(json, fault.byte)));
+        throw bad_json(fault.what());
     }
 }
 
@@ -79,9 +70,11 @@ std::optional<std::uint32_t> task_index(const Json &task) {
     const Json *const found = task.find("index");
     if (found == nullptr || found->is_null()) return std::nullopt;
     if (found->is(Json::Kind::kText)) return index_of(found->text, "task.index");
-    if (!found->is(Json::Kind::kNumber))
-        throw bad_json(text("task.index is ", found->shown(), "; it must be a whole number from 0"));
-    return index_of(found->shown(), "task.index");
+    const std::string shown = found->shown();
+    if (found->is(Json::Kind::kNumber)) return index_of(shown, "task.index");
+    if (found->is(Json::Kind::kWord) && shown.ends_with(".0")) // some writers of JSON make 1.0 of 1
+        return index_of(shown.substr(0, shown.size() - 2), "task.index");
+    throw bad_json(text("task.index is ", shown, "; it must be a whole number from 0"));
 }
 
 Task task_of(const Json &root) {

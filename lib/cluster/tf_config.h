@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <string_view>
 
 #include "cluster/cluster.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/operation.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace mdist {

@@ -8,7 +8,6 @@
 #include "util/text.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 namespace mdist {

@@ -5,8 +5,6 @@
 #include "util/callback.h"
 #include "util/text.h"
 
-#include <utility>
-
 namespace mdist {
 namespace {
 

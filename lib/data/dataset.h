@@ -262,6 +262,20 @@ class Transform : public Dataset {
     std::shared_ptr<const Dataset> source_;
 };
 
+/// A stream of a transform, `Made`, over the stream of its source.
+template <class Made>
+class Stage : public Stream {
+  public:
+    Stage(std::shared_ptr<const Made> dataset, const Iteration &iteration)
+        : Stream(iteration), dataset_(std::move(dataset)), upstream_(dataset_->source().open(iteration)) {}
+
+  protected:
+    void rewind() override { upstream_->restart(); }
+
+    const std::shared_ptr<const Made> dataset_;
+    const std::unique_ptr<Stream> upstream_;
+};
+
 /// A dataset made from several, none of them distributed.
 class Combination : public Dataset {
   public:

@@ -3,8 +3,6 @@
 
 #include "util/dtype.h"
 
-#include <utility>
-
 namespace mdist {
 
 Block::Block(std::vector<Tensor> tensors, std::shared_ptr<const StepRows> step_rows)

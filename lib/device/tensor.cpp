@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/tensor.h"
 
-#include "util/dtype.h"
 #include "util/failure.h"
 
 #include <utility>

@@ -11,8 +11,6 @@
 
 #include <mdist/tensor.h>
 
-#include <utility>
-
 namespace mdist {
 
 class Tensor {

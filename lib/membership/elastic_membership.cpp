@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "membership/elastic_membership.h"
 
-#include <utility>
-
 #include "util/system_random.h"
 #include "util/text.h"
 

@@ -3,8 +3,6 @@
 
 #include "util/process_wide.h"
 
-#include <ctime>
-
 namespace mdist {
 namespace {
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include <sched.h>
 #include <unistd.h>
 
 namespace mdist {

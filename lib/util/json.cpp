@@ -41,13 +41,13 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     bool key(string_t &name) override {
         Json &object = *open_.back();
         if (!object.keys.emplace(name, object.members.size()).second)
-            throw JsonFault(JsonFault::Kind::kTwice, 0, text("the key ", mdist::in_quotes(name), " is given twice"));
+            throw JsonFault(text("the key ", mdist::in_quotes(name), " is given twice"));
         return true;
     }
     bool parse_error(std::size_t position, const std::string &, const nlohmann::detail::exception &why) override {
         if (dynamic_cast<const nlohmann::detail::out_of_range *>(&why) != nullptr)
-            throw JsonFault(JsonFault::Kind::kTooLarge, position, "holds a number that is too large");
-        throw JsonFault(JsonFault::Kind::kSyntax, position, text("not valid JSON at byte ", position));
+            throw JsonFault("holds a number that is too large");
+        throw JsonFault(text("not valid JSON at byte ", position));
     }
 
   private:
@@ -71,8 +71,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
         return true;
     }
     bool begin(Json::Kind kind) {
-        if (open_.size() == deepest_)
-            throw JsonFault(JsonFault::Kind::kTooDeep, 0, text("nested deeper than ", deepest_));
+        if (open_.size() == deepest_) throw JsonFault(text("nested deeper than ", deepest_));
         open_.push_back(&add(kind)); // the pointer stays valid while it is open, since only the innermost one grows
         return true;
     }

@@ -6,11 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace mdist {
@@ -35,15 +34,8 @@ struct Json {
 };
 
 /// What is wrong with a text. The catcher adds which text it is.
-struct JsonFault final : std::exception {
-    enum class Kind { kSyntax, kTooLarge, kTooDeep, kTwice };
-    Kind kind;
-    std::size_t byte; // kSyntax: how many were read, including the wrong one
-    std::string message;
-
-    JsonFault(Kind what_kind, std::size_t at, std::string sentence)
-        : kind(what_kind), byte(at), message(std::move(sentence)) {}
-    const char *what() const noexcept override { return message.c_str(); }
+struct JsonFault final : std::runtime_error {
+    using std::runtime_error::runtime_error;
 };
 
 /// Reads a text. Throws JsonFault if it is no JSON, has a number beyond every range, nests deeper than `deepest` lists

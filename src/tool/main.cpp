@@ -176,6 +176,7 @@ void take_help(std::vector<std::string> &arguments) {
     if (arguments.size() < 2) arguments.push_back("--help");
 }
 
+/// Long, since it lists all commands: each with its options and what runs it, in the order in which --help shows them.
 int dispatch(int argc, char **argv) {
     CLI::App app("Start, check and measure training jobs that use libmdist", "mdist");
     app.formatter(std::make_shared<Help>());

@@ -46,8 +46,8 @@ def compile_all(compiler, language, version, names):
 
 
 def takes_hint_as_policy(compiler, language):
-    """MDIST_ONE_PER_WORKER is a number of shards. In the 32 bits of a policy it would be MDIST_SHARD_OFF, which the library
-    can't tell from what was meant: the compiler must warn, without any flags."""
+    """MDIST_ONE_PER_WORKER is a number of shards. In the 32 bits of a policy it is no policy, which the library refuses when
+    it runs. The compiler must warn, too, without any flags."""
     source = ("#include <mdist/input.h>\n"
               "int32_t policy(mdist_input_options_t *options) { return options->policy = MDIST_ONE_PER_WORKER; }\n")
     done = subprocess.run([compiler, "-fsyntax-only", f"-I{FOLDER.parent}", "-x", language, "-"], input=source, text=True,

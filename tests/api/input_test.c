@@ -208,6 +208,7 @@ static const BadOptions bad_options[] = {
     {{.flags = 8}, MDIST_ERR_INVALID_ARGUMENT, "flags is 8"},
     {{.policy = -2}, MDIST_ERR_INVALID_ARGUMENT, "policy is -2"},
     {{.policy = 4}, MDIST_ERR_INVALID_ARGUMENT, "policy is 4"},
+    {{.policy = (int32_t)(uint32_t)MDIST_ONE_PER_WORKER}, MDIST_ERR_INVALID_ARGUMENT, "policy is "},
     {{.uneven = 3}, MDIST_ERR_INVALID_ARGUMENT, "uneven is 3"},
     {{.replication_mode = 2}, MDIST_ERR_INVALID_ARGUMENT, "replication_mode is 2"},
     {{.replication_mode = 1}, MDIST_ERR_UNSUPPORTED, "mdist_distribute_from_function"},

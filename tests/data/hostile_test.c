@@ -69,6 +69,13 @@ static void what_is_no_regular_file_is_not_waited_for(void **state) {
     ends(lines(file(path_of("nothing")), &options), MDIST_ERR_NOT_FOUND, "/nothing", "cannot open");
 }
 
+static void a_packed_file_that_is_read_as_it_is_says_how_to_read_it(void **state) {
+    (void)state;
+    static const unsigned char packed[32] = {0x1f, 0x8b, 8};
+    ends(tfrecords(file(write_file("packed.gz", packed, sizeof packed)), NULL), MDIST_ERR_DATA_LOSS, "/packed.gz",
+         "begins as gzip files do; for those set options.compression to MDIST_COMPRESSION_GZIP (1)");
+}
+
 static void what_may_not_be_read_says_so(void **state) {
     (void)state;
     if (geteuid() == 0) skip(); // root may read everything
@@ -342,6 +349,7 @@ int main(void) {
     quiet_log();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_no_regular_file_is_not_waited_for),
+        cmocka_unit_test(a_packed_file_that_is_read_as_it_is_says_how_to_read_it),
         cmocka_unit_test(what_may_not_be_read_says_so),
         cmocka_unit_test(files_that_shrink_while_they_are_read_are_noticed),
         cmocka_unit_test(a_tfrecord_file_cut_off_anywhere_is_corrupt_unless_between_records),

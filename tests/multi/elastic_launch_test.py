@@ -15,7 +15,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from seeds import is_long, test_seed  # noqa: E402
-from time_limits import Late, in_time  # noqa: E402
+from time_limits import Late, in_time, try_longer  # noqa: E402
 from workers import start  # noqa: E402
 
 MDIST, WORKER = sys.argv[1:3]
@@ -90,22 +90,35 @@ class Elastic(unittest.TestCase):
         self.assertEqual(listed[-1][0], "1")
         self.assertRegex(listed[-1][1], rf"worker 0 \([^)]*, pid {pids['1']}, started as rank 1\)")
 
+    def replace_one_that_hangs(self, size, step, replica, limit_s):
+        with tempfile.TemporaryDirectory() as folder:
+            job = Launched(size, gate=True, options=("--grace", "0.5"), TEST_DIE=f"hang {step} {replica}",
+                           TEST_HANG=f"{folder}/hang", MDIST_COMMUNICATION_TIMEOUT=f"{limit_s}s",
+                           MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s")
+            workers = int(size[-1])
+            try:
+                job.await_lines(r"(begun)", workers + 1)
+                self.check(job, 1)
+            except AssertionError as error:
+                code, _, errors = job.end()
+                if errors.count("does not answer") > 1 or code != 0:
+                    raise Late(f"{error}: {errors}") from error
+                raise
+
     @in_time(3)
     def test_a_worker_that_hangs_is_ended_and_replaced(self, limit_s):
         for size in ("2:2", "1:3"):  # the job cannot go on without it, or can
-            with tempfile.TemporaryDirectory() as folder:
-                job = Launched(size, gate=True, options=("--grace", "0.5"), TEST_DIE="hang 50 1",
-                               TEST_HANG=f"{folder}/hang", MDIST_COMMUNICATION_TIMEOUT=f"{limit_s}s",
-                               MDIST_COMMUNICATION_HEARTBEAT_TIMEOUT=f"{limit_s}s")
-                workers = int(size[-1])
-                try:
-                    job.await_lines(r"(begun)", workers + 1)
-                    self.check(job, 1)
-                except AssertionError as error:
-                    code, _, errors = job.end()
-                    if errors.count("does not answer") > 1 or code != 0:
-                        raise Late(f"{error}: {errors}") from error
-                    raise
+            self.replace_one_that_hangs(size, 50, 1, limit_s)
+
+    @unittest.skipUnless(is_long(), "in the long tier")
+    def test_a_worker_that_hangs_is_replaced_in_jobs_of_any_size(self):
+        first = test_seed(1)
+        for seed in range(first, first + 50):
+            draw = random.Random(seed)
+            most = 2 + seed % 7
+            size, step, replica = f"{draw.randint(1, most)}:{most}", draw.randrange(1, 1900), draw.randrange(8)
+            try_longer(f"seed {seed}: -n {size}, in step {step} of replica {replica}", 3,
+                       lambda limit_s, where=(size, step, replica): self.replace_one_that_hangs(*where, limit_s))
 
     def early(self, size, die, options=(), once=True, **variables):
         """A job in which the worker of rank 1 dies before the first commit: the first time, or each time."""

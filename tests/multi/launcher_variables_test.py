@@ -5,11 +5,12 @@ jobs of real processes; what tells two runs at one address apart; and what happe
 launcher_variables_test.py MDIST LIBRARY"""
 import itertools
 import json
+import re
 import subprocess
 import sys
 
 from launch_support import MDIST, PATIENCE_S, Case, environment, run_all
-from time_limits import LONG_ENOUGH_S
+from time_limits import LONG_ENOUGH_S, in_time
 
 LIBRARY = sys.argv[2]
 HERE = "127.0.0.83"  # nobody else uses it, so its ports are free
@@ -112,8 +113,8 @@ def kept():
 class Joining:
     """A process that joins the job that its variables name, and leaves it."""
 
-    def __init__(self, variables):
-        own = {**kept(), **variables, "MDIST_COMMUNICATION_JOIN_TIMEOUT": f"{2 * LONG_ENOUGH_S}s"}
+    def __init__(self, variables, limit_s=2 * LONG_ENOUGH_S):
+        own = {**kept(), **variables, "MDIST_COMMUNICATION_JOIN_TIMEOUT": f"{limit_s}s"}
         self.process = subprocess.Popen([MDIST, "check", "--join"], env=own, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -187,6 +188,23 @@ class LauncherVariables(Case):
                     self.assertEqual(code, 0, heard)
                     if rank == 0:  # serves the store
                         self.assertRegex(heard, rf"refused a worker: .*pid {twin.process.pid}\b")
+
+    @in_time(1)
+    def test_a_job_that_does_not_form_says_where_its_number_of_workers_comes_from(self, limit_s):
+        for name, (word, variables, _) in ROWS.items():
+            with self.subTest(name):
+                own = {**variables("0", "2", address(), None), "MDIST_LOG_WAIT_AFTER": "10ms"}
+                said = Joining(own, limit_s).end()[1]
+                lines = re.findall(r"The number of workers, 2, comes from (.*)\. If this process is to train alone, set "
+                                   "MDIST_BOOTSTRAP to single", said)
+                if word == "env":  # set by who starts this very program
+                    self.assertEqual(lines, [], said)
+                    continue
+                self.assertTrue(all(line in own for line in lines[0].split(", ")), said)
+                self.assertRegex(said, r"has waited .*The number of workers")
+                self.assertRegex(said, rf"not all workers joined within {limit_s} s.*The number of workers")
+                code, said = Joining({**own, "MDIST_BOOTSTRAP": "single"}).end()
+                self.assertEqual(code, 0, said)
 
     def test_a_config_that_does_not_read_them_is_told(self):
         for name, (word, variables, _) in ROWS.items():

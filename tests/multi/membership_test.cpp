@@ -293,8 +293,9 @@ void nobody_at_the_store_is_a_timeout_that_says_so(void **) {
             Membership group(options);
         });
         const std::string line = team.next_line(1);
-        assert_true(begins(line, text("TIMEOUT - worker none: the store at ", store, " could not be reached within ",
-                                      seconds_text(limit_ns))));
+        assert_true(
+            begins(line, text("TIMEOUT - worker none: the store at ", store,
+                              " (an address of this host only) could not be reached within ", seconds_text(limit_ns))));
         tries.late = !contains(line, "Connection refused"); // no attempt was over
     }
     assert_false(tries.late);

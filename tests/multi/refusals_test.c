@@ -13,7 +13,11 @@ typedef struct Job {
     mdist_strategy_t *strategy;
     mdist_value_t *whole, *scalars, *vectors; // per-replica values: int32[1], float32[] and float32[2]
     mdist_value_t *plain;                     // int32[1]
+    mdist_value_t *rows;                      // one row of each replica
     mdist_variable_t *variable;               // "kept"
+    mdist_dataset_t *dataset, *dealt;
+    mdist_iterator_t *iterator; // of `dealt`
+    mdist_checkpoint_t *checkpoint;
 } Job;
 
 typedef mdist_status_t (*Misuse)(Job *job, mdist_error_t **error);
@@ -94,6 +98,66 @@ static mdist_status_t mean_of_integer_buffers(Job *job, mdist_error_t **error) {
     return mdist_strategy_all_reduce(job->strategy, MDIST_MEAN, buffers, buffers, 1, NULL, error);
 }
 
+static mdist_status_t largest_of_rows(Job *job, mdist_error_t **error) {
+    return reduce(job, job->rows, MDIST_MAX, 0, 0, error);
+}
+
+static mdist_status_t gather_of_rows(Job *job, mdist_error_t **error) {
+    mdist_value_t *out = NULL;
+    return mdist_strategy_gather(job->strategy, job->rows, 1, &out, NULL, error);
+}
+
+static mdist_status_t loop_of_nothing(Job *job, mdist_error_t **error) {
+    mdist_loop_t *loop = NULL;
+    return mdist_run_steps(job->strategy, job->iterator, 1, NULL, NULL, NULL, &loop, NULL, error);
+}
+
+static mdist_status_t broadcast_of_nothing(Job *job, mdist_error_t **error) {
+    mdist_value_t *out = NULL;
+    return mdist_strategy_broadcast(job->strategy, NULL, &out, error);
+}
+
+static mdist_status_t read_to_nowhere(Job *job, mdist_error_t **error) {
+    return mdist_variable_read(job->variable, NULL, NULL, error);
+}
+
+static mdist_status_t assign_of_nothing(Job *job, mdist_error_t **error) {
+    return mdist_variable_assign(job->variable, MDIST_ASSIGN_SET, NULL, error);
+}
+
+static mdist_status_t check_to_nowhere(Job *job, mdist_error_t **error) {
+    return mdist_membership_check(job->strategy, NULL, NULL, NULL, error);
+}
+
+static mdist_status_t save_with_no_number(Job *job, mdist_error_t **error) {
+    return mdist_checkpoint_save(job->checkpoint, UINT64_MAX, NULL, error);
+}
+
+static mdist_status_t restore_of_no_number(Job *job, mdist_error_t **error) {
+    return mdist_checkpoint_restore(job->checkpoint, UINT64_MAX - 1, NULL, NULL, error);
+}
+
+static mdist_status_t distribute_nothing(Job *job, mdist_error_t **error) {
+    mdist_dataset_t *out = NULL;
+    return mdist_distribute_dataset(job->strategy, NULL, &out, NULL, error);
+}
+
+static mdist_status_t distribute_by_no_policy(Job *job, mdist_error_t **error) {
+    mdist_dataset_t *out = NULL;
+    const mdist_input_options_t options = {.struct_size = sizeof options, .policy = 77};
+    return mdist_distribute_dataset(job->strategy, job->dataset, &out, &options, error);
+}
+
+static mdist_status_t distribute_from_no_function(Job *job, mdist_error_t **error) {
+    mdist_dataset_t *out = NULL;
+    return mdist_distribute_from_function(job->strategy, NULL, NULL, &out, NULL, error);
+}
+
+static mdist_status_t too_many_components(Job *job, mdist_error_t **error) {
+    mdist_value_t *out[2] = {NULL, NULL};
+    return mdist_iterator_next(job->iterator, out, 2, error);
+}
+
 static const Case outside[] = {
     {"mdist_strategy_reduce", mean_of_integers, MDIST_ERR_INVALID_ARGUMENT},
     {"mdist_strategy_reduce", unknown_operation, MDIST_ERR_INVALID_ARGUMENT},
@@ -107,8 +171,22 @@ static const Case outside[] = {
     {"mdist_variable_create", name_used_twice, MDIST_ERR_INVALID_ARGUMENT},
     {"mdist_group_create", group_of_nobody, MDIST_ERR_INVALID_ARGUMENT},
     {"mdist_strategy_all_reduce", mean_of_integer_buffers, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_strategy_reduce", largest_of_rows, MDIST_ERR_UNSUPPORTED},
+    {"mdist_strategy_gather", gather_of_rows, MDIST_ERR_UNSUPPORTED},
+    {"mdist_run_steps", loop_of_nothing, MDIST_ERR_INVALID_ARGUMENT},
+    // If only some refuse the following, the others are not told, or all reach one outcome.
+    {"mdist_strategy_broadcast", broadcast_of_nothing, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_variable_read", read_to_nowhere, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_variable_assign", assign_of_nothing, MDIST_ERR_BAD_HANDLE},
+    {"mdist_membership_check", check_to_nowhere, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_checkpoint_save", save_with_no_number, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_checkpoint_restore", restore_of_no_number, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_distribute_dataset", distribute_nothing, MDIST_ERR_BAD_HANDLE},
+    {"mdist_distribute_dataset", distribute_by_no_policy, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_distribute_from_function", distribute_from_no_function, MDIST_ERR_INVALID_ARGUMENT},
+    {"mdist_iterator_next", too_many_components, MDIST_ERR_INVALID_ARGUMENT},
 };
-enum { OUTSIDE = sizeof outside / sizeof outside[0] };
+enum { TOLD = 15, OUTSIDE = sizeof outside / sizeof outside[0] };
 
 // --- a job and what it can do
 
@@ -124,6 +202,33 @@ static int32_t values_step(mdist_replica_t *replica, void *user_data) {
            mdist_replica_set_result(replica, 2, NULL, &vector, NULL) != MDIST_OK;
 }
 
+static void begin_rows(Job *job) {
+    const uint32_t locals = mdist_strategy_local_replica_count(job->strategy);
+    int64_t index = 3;
+    float number = 1;
+    mdist_tensor_t indices[8], numbers[8];
+    mdist_value_t *which = NULL, *what = NULL;
+    for (uint32_t i = 0; i < locals; ++i) {
+        indices[i] = tensor_of(&index, MDIST_INT64, 1);
+        numbers[i] = tensor_of(&number, MDIST_FLOAT32, 1);
+    }
+    GIVES(MDIST_OK, mdist_value_per_replica(job->strategy, indices, locals, &which, &error));
+    GIVES(MDIST_OK, mdist_value_per_replica(job->strategy, numbers, locals, &what, &error));
+    GIVES(MDIST_OK, mdist_value_sparse(which, what, &job->rows, &error));
+    mdist_value_destroy(which);
+    mdist_value_destroy(what);
+}
+
+static void begin_input(Job *job) {
+    const int64_t end = 10000;
+    mdist_dataset_t *numbers = NULL;
+    GIVES(MDIST_OK, mdist_dataset_range(0, end, 1, &numbers, NULL, &error));
+    GIVES(MDIST_OK, mdist_dataset_batch(numbers, 30, &job->dataset, NULL, &error));
+    GIVES(MDIST_OK, mdist_distribute_dataset(job->strategy, job->dataset, &job->dealt, NULL, &error));
+    GIVES(MDIST_OK, mdist_iterator_create(job->dealt, &job->iterator, &error));
+    mdist_dataset_destroy(numbers);
+}
+
 static Job begin(void) {
     Job job = {.strategy = join()};
     mdist_value_t *values[3];
@@ -136,6 +241,10 @@ static Job begin(void) {
     const mdist_tensor_t whole = tensor_of(&number, MDIST_INT32, 1);
     GIVES(MDIST_OK, mdist_value_create(&whole, &job.plain, &error));
     job.whole = values[0], job.scalars = values[1], job.vectors = values[2];
+    begin_rows(&job);
+    begin_input(&job);
+    GIVES(MDIST_OK, mdist_checkpoint_create(job.strategy, "/nowhere/to/be/found", 0, &job.checkpoint, &error));
+    GIVES(MDIST_OK, mdist_checkpoint_add(job.checkpoint, "kept", job.variable, &error));
     return job;
 }
 
@@ -144,6 +253,11 @@ static void end(Job *job) {
     mdist_value_destroy(job->scalars);
     mdist_value_destroy(job->vectors);
     mdist_value_destroy(job->plain);
+    mdist_value_destroy(job->rows);
+    mdist_checkpoint_destroy(job->checkpoint);
+    mdist_iterator_destroy(job->iterator);
+    mdist_dataset_destroy(job->dealt);
+    mdist_dataset_destroy(job->dataset);
     mdist_variable_destroy(job->variable);
     mdist_strategy_destroy(job->strategy);
 }
@@ -177,6 +291,9 @@ static void require_sound(Job *job) {
     GIVES(MDIST_OK, mdist_strategy_check_health(job->strategy, &error));
     GIVES(MDIST_OK, sum_outside(job, &error));
     GIVES(MDIST_OK, mdist_run(job->strategy, sum_step, NULL, NULL, &error));
+    mdist_value_t *element = NULL;
+    GIVES(MDIST_OK, mdist_iterator_next(job->iterator, &element, 1, &error));
+    mdist_value_destroy(element);
 }
 
 // --- all refuse
@@ -206,7 +323,7 @@ static void all_refuse_each(void) {
 // --- one refuses
 
 static void one_refuses_outside(void) {
-    for (int i = 0; i < OUTSIDE; ++i) {
+    for (int i = 0; i < TOLD; ++i) {
         Job job = begin();
         if (rank == victim) {
             GIVES(outside[i].wanted, outside[i].call(&job, &error));

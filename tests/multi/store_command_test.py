@@ -56,7 +56,10 @@ class ServingAStore(Case):
         with Store("127.0.0.1:0", "-n", "2", "--no-secret", lines=3, MDIST_JOB_ID="mine") as store:
             codes, said = ends([store.worker(0, MDIST_JOB_ID="another")])
             self.assertNotEqual(codes, [0])
-            self.assertIn('belongs to the job "another"', said)
+            self.assertIn('belongs to the job "another", the store to another one', said)
+            codes, said = ends([store.worker(0, MDIST_JOB_ID="")])
+            self.assertNotEqual(codes, [0])
+            self.assertIn("belongs to a job without a name, the store to another one", said)
             self.assertEqual(store.end(signal.SIGINT)[0], 0)
 
     def test_a_secret_keeps_others_out(self):

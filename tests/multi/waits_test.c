@@ -78,7 +78,7 @@ static void late_in_joining(void) {
 
 static void no_store(void) {
     mdist_strategy_t *strategy = NULL;
-    listen_for(" in mdist_strategy_create for ", "the store at 127.0.0.1:1, which has not answered");
+    listen_for(" in mdist_strategy_create for ", "the store at 127.0.0.1:1 (an address of this host only), which has not answered");
     GIVES(MDIST_ERR_TIMEOUT, mdist_strategy_create(NULL, &strategy, &error));
     REQUIRE_UNLESS_LATE(told > 0 && over > 0, last_status);
 }

@@ -196,6 +196,20 @@ void check_disagreement(Crowd &crowd, Random &random, const char *where) {
             fail_msg("%s, %u workers, %s and %s: worker %u: status %d: %s", where, crowd.workers(),
                      one.call(0).kind->name(), other.call(0).kind->name(), worker, failures[worker].status(),
                      failures[worker].what());
+    // If a message says what most call, that is so.
+    const auto count = static_cast<uint32_t>(std::count(others.begin(), others.end(), true));
+    for (const Failure &failure : failures) {
+        if (failure.message().find(" workers are in operation ") == std::string::npos) continue;
+        const uint32_t most = std::max(count, crowd.workers() - count);
+        const bool exactly =
+            strstr(failure.what(), text(": ", most, " of ", crowd.workers(), " workers").c_str()) != nullptr;
+        if (!exactly && failure.message().find(": at least ") == std::string::npos)
+            fail_msg("%s, %u in one call and %u in the other: %s", where, count, crowd.workers() - count,
+                     failure.what());
+        for (uint32_t worker = 0; worker < crowd.workers(); ++worker)
+            if (crowd.group(worker).rank(worker) == failure.worker())
+                assert_int_equal(others[worker], 2 * count < crowd.workers());
+    }
 }
 
 void workers_in_two_calls_all_fail_for_that(void **) {

@@ -28,6 +28,15 @@ FIREWALL = """table inet firewall {{
 }}
 """
 
+# Drops what is for the store, on its own host, too.
+CLOSED_STORE = """table inet closed {
+    chain input {
+        type filter hook input priority 0
+        tcp dport 7000 drop
+    }
+}
+"""
+
 # Workers that are called at port 31000 listen at 5000, where nobody else can call them.
 TRANSLATION = """table inet translation {
     chain closed {
@@ -74,12 +83,12 @@ class Networks(unittest.TestCase):
         for status, said in self.ends_of(hosts, own, **variables):
             self.assertEqual(status, 0, said)
 
-    def ends_of(self, hosts, own=None, **variables):
+    def ends_of(self, hosts, own=None, scenario="all_is_well", **variables):
         """Returns the status of each worker, and what it said."""
         workers = []
         for rank, host in enumerate(hosts):
             settings = {**JOB, "MDIST_RANK": str(rank), "MDIST_SIZE": str(len(hosts)), **variables, **(own or {}).get(host, {})}
-            workers.append(start(PROGRAM, "--worker", "all_is_well", host=host, **settings))
+            workers.append(start(PROGRAM, "--worker", scenario, host=host, **settings))
         try:
             said = [worker.communicate(timeout=PATIENCE_S)[0] for worker in workers]
         finally:
@@ -103,6 +112,14 @@ class Networks(unittest.TestCase):
                          + at + advice)
         self.assertRegex(second, r"no connection with worker 0 \(10\.78\.0\.1, pid \d+\).*: this worker has not connected to it at "
                          + at + ": no answer.*" + advice)
+
+    @in_time(0.5)
+    def test_the_limit_of_a_whole_call_ends_it_while_bytes_move(self, limit_s):
+        ends = self.ends_of([1, 2], scenario="a_call_is_too_long", MDIST_COMMUNICATION_CALL_TIMEOUT=f"{limit_s}s")
+        if any("values[0] == 1" in said for _, said in ends):  # one came so late that nothing had moved
+            raise Late(ends)
+        for status, said in ends:
+            self.assertEqual(status, 0, said)
 
     def cable(self, *ends):
         """Connects the hosts by a second cable. Each end has the name of its interface and addresses."""
@@ -133,6 +150,24 @@ class Networks(unittest.TestCase):
             self.assertIn(f"MDIST_ERR_CONFIG, not MDIST_OK: communication.listen is 10.78.0.1:5001 (MDIST_COMMUNICATION_LISTEN) "
                           f"and communication.{spare} is {value} (", said)
             self.assertIn(f"remove communication.{spare}, since communication.listen already says where to listen", said)
+
+    @in_time(2)
+    def test_a_store_at_an_address_of_one_host_only_is_told(self, limit_s):
+        (_, first), (_, second) = self.ends_of([1, 2], MDIST_STORE="127.0.0.1:7000", MDIST_COMMUNICATION_JOIN_TIMEOUT=f"{limit_s}s")
+        self.assertRegex(second, r"the store at 127\.0\.0\.1:7000 \(an address of this host only\) could not be reached within")
+        self.assertNotIn("of this host only", first)  # where it is served
+
+    @in_time(2)
+    def test_a_worker_that_cannot_reach_its_own_store_says_that_it_serves_it(self, limit_s):
+        self.filter(CLOSED_STORE, 1)
+        (_, said), = self.ends_of([1], MDIST_SIZE="2", MDIST_COMMUNICATION_JOIN_TIMEOUT=f"{limit_s}s")
+        self.assertIn("the store at 10.78.0.1:7000, which this worker serves, could not be reached within", said)
+
+    def test_a_store_that_only_some_reach_by_their_own_host_is_told(self):
+        """The store listens everywhere. Worker 0 calls it by the loopback address, so worker 1 cannot call worker 0."""
+        for status, said in self.ends_of([1, 2], {2: {"MDIST_STORE": "10.78.0.1:7000"}}, MDIST_STORE="0.0.0.0:7000"):
+            self.assertNotEqual(status, 0)
+            self.assertRegex(said, r"worker 0 listens at the loopback address 127\.0\.0\.1, worker 1 at 10\.78\.0\.2, so they cannot")
 
     def test_an_address_that_nobody_can_call_is_refused(self):
         (status, said), = self.ends_of([1], MDIST_SIZE="2", MDIST_COMMUNICATION_ADDRESS="0.0.0.0")

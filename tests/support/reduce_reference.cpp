@@ -197,22 +197,9 @@ Result by_float_format(int32_t dtype, const By &by) {
     }
 }
 
-} // namespace
-
-double sum_of_squares_reference(int32_t dtype, const void *data, std::size_t elements) noexcept {
-    return by_float_format<double>(dtype, [&](auto format) { return square_all<decltype(format)>(data, elements); });
-}
-
-void scale_reference(int32_t dtype, void *data, double factor, std::size_t elements) noexcept {
-    by_float_format<void>(dtype, [&](auto format) { scale_all<decltype(format)>(data, factor, elements); });
-}
-
-void reduce_reference(const Operation &operation, const void *const *sources, std::size_t source_count,
-                      void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept {
-    const auto by = [&](auto format) {
-        reduce_all<decltype(format)>(operation, sources, source_count, destinations, destination_count, elements);
-    };
-    switch (operation.dtype) {
+template <typename By>
+void by_format(int32_t dtype, const By &by) {
+    switch (dtype) {
         case MDIST_FLOAT32:
             return by(Same<float>{});
         case MDIST_FLOAT64:
@@ -242,6 +229,58 @@ void reduce_reference(const Operation &operation, const void *const *sources, st
         default:
             return;
     }
+}
+
+template <typename Format>
+void add_all(bool subtracts, void *to, const void *from, std::size_t elements) {
+    using Value = typename Format::Value;
+    using Wide = std::conditional_t<std::is_floating_point_v<Value>, Value, uint64_t>; // wraps around, as in combine()
+    for (std::size_t i = 0; i < elements; ++i) {
+        const auto a = static_cast<Wide>(Format::decode(read<typename Format::Stored>(to, i)));
+        const auto b = static_cast<Wide>(Format::decode(read<typename Format::Stored>(from, i)));
+        write(to, i, Format::encode(static_cast<Value>(subtracts ? a - b : a + b)));
+    }
+}
+
+template <typename Format>
+void divide_all(void *to, uint64_t divisor, std::size_t elements) {
+    using Value = typename Format::Value;
+    for (std::size_t i = 0; i < elements; ++i) {
+        const Value value = Format::decode(read<typename Format::Stored>(to, i));
+        if constexpr (std::is_floating_point_v<Value>) {
+            write(to, i, Format::encode(value / static_cast<Value>(divisor)));
+        } else {
+            const auto bits = static_cast<uint64_t>(value);
+            const uint64_t quotient = (value < 0 ? 0 - bits : bits) / divisor;
+            write(to, i, static_cast<Value>(value < 0 ? 0 - quotient : quotient));
+        }
+    }
+}
+
+} // namespace
+
+double sum_of_squares_reference(int32_t dtype, const void *data, std::size_t elements) noexcept {
+    return by_float_format<double>(dtype, [&](auto format) { return square_all<decltype(format)>(data, elements); });
+}
+
+void scale_reference(int32_t dtype, void *data, double factor, std::size_t elements) noexcept {
+    by_float_format<void>(dtype, [&](auto format) { scale_all<decltype(format)>(data, factor, elements); });
+}
+
+void add_reference(int32_t dtype, bool subtracts, void *to, const void *from, std::size_t elements) noexcept {
+    by_format(dtype, [&](auto format) { add_all<decltype(format)>(subtracts, to, from, elements); });
+}
+
+void divide_reference(int32_t dtype, void *to, uint64_t divisor, std::size_t elements) noexcept {
+    by_format(dtype, [&](auto format) { divide_all<decltype(format)>(to, divisor, elements); });
+}
+
+void reduce_reference(const Operation &operation, const void *const *sources, std::size_t source_count,
+                      void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept {
+    const auto by = [&](auto format) {
+        reduce_all<decltype(format)>(operation, sources, source_count, destinations, destination_count, elements);
+    };
+    by_format(operation.dtype, by);
 }
 
 } // namespace mdist::reduce

@@ -15,5 +15,9 @@ void reduce_reference(const Operation &operation, const void *const *sources, st
 
 double sum_of_squares_reference(int32_t dtype, const void *data, std::size_t elements) noexcept;
 void scale_reference(int32_t dtype, void *data, double factor, std::size_t elements) noexcept;
+/// to[i] += from[i], or -=. Integers wrap around.
+void add_reference(int32_t dtype, bool subtracts, void *to, const void *from, std::size_t elements) noexcept;
+/// to[i] /= divisor. Integers are truncated towards zero.
+void divide_reference(int32_t dtype, void *to, uint64_t divisor, std::size_t elements) noexcept;
 
 } // namespace mdist::reduce

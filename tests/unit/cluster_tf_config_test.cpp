@@ -33,12 +33,14 @@ void a_cluster_and_a_task(void **) {
     assert_text(cluster.master(cluster.task()), "h2:1");
 }
 
-void lists_may_be_objects_and_an_index_a_text(void **) {
+void lists_may_be_objects_and_an_index_a_text_or_a_fraction(void **) {
     Cluster cluster =
         read(R"({"cluster":{"worker":{"0":"a:1","7":"b:1"},"ps":["p:1"]},"task":{"type":"ps","index":"0"}})");
     assert_text(cluster.address({kWorker, 7}), "b:1");
     assert_int_equal(cluster.task_count(kWorker), 2);
     assert_true(cluster.task() == Task({kPs, 0}));
+    cluster = read(R"({"cluster":{"worker":["a:1","b:1"]},"task":{"type":"worker","index":1.0}})");
+    assert_true(cluster.task() == Task({kWorker, 1}));
 }
 
 void a_task_may_have_any_index_of_a_sparse_list(void **) {
@@ -79,11 +81,11 @@ void an_evaluator_may_be_left_out_of_the_cluster(void **) {
 }
 
 void broken_json_is_refused_with_its_place(void **) {
-    assert_refused("{", "bad_json", "not valid JSON at line 1, column 2");
-    assert_refused("", "bad_json", "not valid JSON at line 1, column 1");
-    assert_refused("{\"a\": 1,\n \"b\" 2}", "bad_json", "not valid JSON at line 2, column 6");
-    assert_refused("{\"a\": \"\xff\"}", "bad_json", "not valid JSON at line 1, column 8");
-    assert_refused("{} {}", "bad_json", "not valid JSON at line 1, column 4");
+    assert_refused("{", "bad_json", "not valid JSON at byte 2");
+    assert_refused("", "bad_json", "not valid JSON at byte 1");
+    assert_refused("{\"a\": 1,\n \"b\" 2}", "bad_json", "not valid JSON at byte 15");
+    assert_refused("{\"a\": \"\xff\"}", "bad_json", "not valid JSON at byte 8");
+    assert_refused("{} {}", "bad_json", "not valid JSON at byte 4");
     assert_refused("[]", "bad_json", "is a list; it must be an object, {\"cluster\": ...}");
     assert_refused("{\"a\": 1e999}", "bad_json", "holds a number that is too large");
     assert_refused(R"({"cluster":{"worker":["a:1"],"worker":["b:1"]}})", "bad_json",
@@ -105,8 +107,8 @@ void values_of_the_wrong_type_are_refused_with_their_place(void **) {
         {R"({"cluster":{"worker":{"1":""}}})", "cluster.worker[\"1\"] is \"\"; it must be an address, \"host:port\""},
         {R"({"cluster":{"worker":["a:1"]},"task":7})", "task is 7; it must be {\"type\": ..., \"index\": ...}"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":7,"index":0}})", "task.type is 7; it must be a string"},
-        {R"({"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":1.0}})",
-         "task.index is 1.0; it must be a whole number from 0"},
+        {R"({"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":1.5}})",
+         "task.index is 1.5; it must be a whole number from 0"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":-1}})",
          "task.index is -1; it must be a whole number from 0"},
         {R"({"cluster":{"worker":["a:1"]},"task":{"type":"worker","index":true}})",
@@ -166,7 +168,7 @@ void size_and_depth_are_limited(void **) {
 SUBJECT(cluster_tf_config) {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_cluster_and_a_task),
-        cmocka_unit_test(lists_may_be_objects_and_an_index_a_text),
+        cmocka_unit_test(lists_may_be_objects_and_an_index_a_text_or_a_fraction),
         cmocka_unit_test(a_task_may_have_any_index_of_a_sparse_list),
         cmocka_unit_test(without_a_cluster_the_task_is_passed_over),
         cmocka_unit_test(what_else_it_holds_is_passed_over_or_kept),

@@ -15,10 +15,14 @@ extern "C" {
 #include "subject.h"
 #include "util/failure.h"
 #include "util/fnv.h"
+#include "util/text.h"
 
 #include <mdist/collective.h>
 
 #include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -194,6 +198,32 @@ void what_no_worker_would_send_is_data_loss(void **) {
     }
 }
 
+/// The call of more than half of all is named, and one of the others, also if some have not been heard of.
+void who_differs_from_most_is_named(void **) {
+    const OperationHeader most = OperationHeader::of(barrier(), 5, 0), other = OperationHeader::of(barrier(), 6, 0);
+    OperationHeader no_header = most;
+    no_header.function = 0;
+    const auto odd = [](const std::vector<const OperationHeader *> &headers) {
+        return odd_one_out(headers, [](uint32_t worker) { return worker + 10; });
+    };
+    for (const auto &headers : {std::vector{&most, &most, &other, &most}, {&most, nullptr, &other, &most, &most}}) {
+        const std::optional<Failure> found = odd(headers);
+        assert_true(found.has_value());
+        assert_int_equal(found->status(), MDIST_ERR_MISMATCH);
+        assert_int_equal(found->worker(), 12);
+        assert_string_equal(found->reason().c_str(), kDifferentCalls);
+        const std::string words =
+            text("workers disagree: ", headers.size() == 4 ? "" : "at least ", "3 of ", headers.size(),
+                 " workers are in operation 5, mdist_barrier(), ", "worker 12 in operation 6, mdist_barrier()");
+        assert_string_equal(found->message().c_str(), words.c_str());
+    }
+    assert_false(odd({&most, &other}).has_value());
+    assert_false(odd({&most, &most, &other, &other}).has_value());
+    assert_false(odd({&most, &most, nullptr, &other}).has_value());
+    assert_false(odd({&most, &most, &most, nullptr}).has_value());
+    assert_false(odd({&most, &most, &no_header}).has_value()); // that is no disagreement about calls
+}
+
 } // namespace
 
 SUBJECT(operation_header) {
@@ -207,6 +237,7 @@ SUBJECT(operation_header) {
         cmocka_unit_test(calls_are_hashed_as_specified),
         cmocka_unit_test(a_header_has_its_bytes_in_their_places),
         cmocka_unit_test(what_no_worker_would_send_is_data_loss),
+        cmocka_unit_test(who_differs_from_most_is_named),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

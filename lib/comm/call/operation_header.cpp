@@ -3,7 +3,6 @@
 
 #include "comm/call/bad_message.h"
 #include "util/dtype.h"
-#include "util/failure.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -39,6 +38,16 @@ const char *hidden_difference(const OperationHeader &a, const OperationHeader &b
     if (a.sequence != b.sequence || a.text() != b.text()) return "";
     if (a.subject_print != b.subject_print) return "; they differ further on in that name, shape or axes";
     return "; they differ in a later buffer, in the order of elements, or in whether a graph records them";
+}
+
+/// `who` is in the operation `here`.
+Failure disagreement(std::string_view who, const OperationHeader &here, uint32_t worker, const OperationHeader &there) {
+    return Failure(MDIST_ERR_MISMATCH,
+                   text("workers disagree: ", who, " in operation ", here.sequence, ", ", here.text(), ", worker ",
+                        worker, " in operation ", there.sequence, ", ", there.text(), hidden_difference(here, there)))
+        .operation(here.name())
+        .worker(worker)
+        .reason(there.refuses() ? kRefusedCall : kDifferentCalls);
 }
 
 } // namespace
@@ -97,12 +106,26 @@ std::string OperationHeader::text() const {
 void check_same(const OperationHeader &mine, uint32_t self, const OperationHeader &theirs, uint32_t worker) {
     if (same(mine, theirs)) return;
     if (!is_header(theirs)) throw bad_message(worker, "bytes that are not a valid operation header");
-    throw Failure(MDIST_ERR_MISMATCH, text("workers disagree: worker ", self, " is in operation ", mine.sequence, ", ",
-                                           mine.text(), ", worker ", worker, " in operation ", theirs.sequence, ", ",
-                                           theirs.text(), hidden_difference(mine, theirs)))
-        .operation(mine.name())
-        .worker(worker)
-        .reason(theirs.refuses() ? kRefusedCall : "different_calls");
+    throw disagreement(text("worker ", self, " is"), mine, worker, theirs);
+}
+
+std::optional<Failure> odd_one_out(const std::vector<const OperationHeader *> &headers,
+                                   const std::function<uint32_t(uint32_t worker)> &rank) {
+    const bool all_known = std::count(headers.begin(), headers.end(), nullptr) == 0;
+    for (const OperationHeader *const most : headers) {
+        if (most == nullptr) continue;
+        const auto alike = [most](const OperationHeader *other) { return other != nullptr && same(*most, *other); };
+        const auto count = static_cast<std::size_t>(std::count_if(headers.begin(), headers.end(), alike));
+        if (2 * count <= headers.size()) continue;
+        for (uint32_t worker = 0; worker < headers.size(); ++worker) {
+            const OperationHeader *const other = headers[worker];
+            if (other == nullptr || alike(other) || !is_header(*other) || other->refuses()) continue;
+            return disagreement(text(all_known ? "" : "at least ", count, " of ", headers.size(), " workers are"),
+                                *most, rank(worker), *other);
+        }
+        break;
+    }
+    return std::nullopt;
 }
 
 } // namespace mdist

@@ -8,9 +8,13 @@
 #pragma once
 
 #include "comm/call/call.h"
+#include "util/failure.h"
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace mdist {
 
@@ -43,7 +47,15 @@ static_assert(sizeof(OperationHeader) == 64);
 /// The reason of a MISMATCH with a worker that has refused its call. That worker tells all why.
 inline constexpr const char *kRefusedCall = "refused_call";
 
+/// The reason of every other MISMATCH.
+inline constexpr const char *kDifferentCalls = "different_calls";
+
 /// Throws MISMATCH, naming both workers, unless `theirs` is the same operation as `mine`; DATA_LOSS if it is no header.
 void check_same(const OperationHeader &mine, uint32_t self, const OperationHeader &theirs, uint32_t worker);
+
+/// The same, if more than half of the workers are in one operation: it says so, and names a worker that is not.
+/// `headers[worker]` is nullptr if it is not known. Otherwise none.
+std::optional<Failure> odd_one_out(const std::vector<const OperationHeader *> &headers,
+                                   const std::function<uint32_t(uint32_t worker)> &rank);
 
 } // namespace mdist

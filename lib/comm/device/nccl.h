@@ -14,7 +14,6 @@
 #include "comm/plan/plan.h"
 
 #include <memory>
-#include <string>
 
 namespace mdist {
 

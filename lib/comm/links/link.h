@@ -21,6 +21,7 @@ namespace mdist {
 /// Counts the operations of somebody that are not complete yet. Must outlive them.
 struct Pending {
     uint32_t count = 0;
+    bool dropped = false; // some of those that count as complete were not carried out: the peer is gone
     bool done() const { return count == 0; }
 };
 

@@ -35,8 +35,8 @@ class SocketSource {
 /// `checksums` must be the same on all workers. `ranks` are the workers' ranks in the job, if these are only some of
 /// its workers.
 ///
-/// With `drops`, what is sent to a peer that is gone is dropped and counts as sent. Then only those who wait for
-/// something from that peer get PEER_LOST.
+/// With `drops`, what is sent to a peer that is gone is dropped and counts as sent (Pending::dropped). Then only
+/// those who wait for something from that peer get PEER_LOST.
 std::unique_ptr<Link> make_tcp_link(uint32_t self, uint32_t parties, std::unique_ptr<SocketSource> sockets,
                                     uint64_t awake_ns, bool checksums, const std::vector<uint32_t> &ranks = {},
                                     bool drops = false);

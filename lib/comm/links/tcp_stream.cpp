@@ -37,6 +37,7 @@ void TcpStream::open(OpenFile socket) {
 }
 
 void TcpStream::send(uint64_t tag, const void *data, std::size_t bytes, Pending &pending) {
+    pending.dropped = pending.dropped || dropping_;
     if (dropping_) return;
     Frame frame = {tag, bytes};
     if (checksums_) {
@@ -98,7 +99,10 @@ void TcpStream::write() {
 
 void TcpStream::drop_sends() {
     dropping_ = true;
-    for (const Send &send : sends_) --send.pending->count;
+    for (const Send &send : sends_) {
+        send.pending->dropped = true;
+        --send.pending->count;
+    }
     sends_.clear();
 }
 

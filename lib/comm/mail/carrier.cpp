@@ -87,7 +87,7 @@ bool Carrier::look() {
     for (auto out = out_.begin(); out != out_.end() && !closed_;) {
         const auto done = out++;
         if (!done->pending.done()) continue;
-        Post *const post = done->post;
+        Post *const post = done->pending.dropped ? nullptr : done->post; // it ends with the job then
         under_way_.fetch_sub(1, std::memory_order_seq_cst);
         if (spare_.size() < kMostSpare)
             spare_.splice(spare_.begin(), out_, done);

@@ -20,7 +20,6 @@
 #include <atomic>
 #include <cstddef>
 #include <list>
-#include <memory>
 #include <vector>
 
 namespace mdist {

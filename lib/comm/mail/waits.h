@@ -39,9 +39,8 @@ class Waits {
     static std::optional<Told> decode(const std::string &notice);
 
     /// "replica 0 waits to receive from 1 (tag 7), which waits to receive from 0 (tag 3)". Ends where a circle closes,
-    /// or where nothing more is known; `elsewhere(replica)` may say what that replica does then, such as "waits in
-    /// mdist_all_reduce".
-    /// `circle` receives whether a circle closes.
+    /// at a message whose two sides wait, or where nothing more is known; `elsewhere(replica)` may say what that
+    /// replica does then, such as "waits in mdist_all_reduce". `circle` receives whether a circle closes.
     /// `known(replica)` gives a replica's wait, if it has one, as an optional.
     template <class Known, class Elsewhere>
     static std::string chain(const Wait &first, const Known &known, const Elsewhere &elsewhere, bool &circle);
@@ -55,9 +54,12 @@ std::string Waits::chain(const Wait &first, const Known &known, const Elsewhere 
     std::string all = "replica " + std::to_string(first.self()) + " " + first.text();
     std::map<uint32_t, bool> named = {{first.self(), true}};
     uint32_t next = first.other();
+    Wait before = first;
     for (std::optional<Wait> wait = known(next); wait && !named[next]; wait = known(next)) {
         named[next] = true;
         all += ", which " + wait->text();
+        if (wait->key == before.key) return all + ": both sides of this message are there";
+        before = *wait;
         next = wait->other();
     }
     circle = named[next];

@@ -7,6 +7,7 @@
 //   TreeSum            the same, with partials of a sum instead of payloads
 #pragma once
 
+#include "comm/call/operation_header.h"
 #include "comm/links/link.h"
 #include "comm/schedules/schedule.h"
 
@@ -20,8 +21,9 @@ class CallAgreement : public Schedule {
     /// The largest payload of a worker in a message of its own. No peer can make this worker allocate more.
     static constexpr std::size_t kPayloadLimit = 65536;
 
-    /// Whether a worker has told, as far as this worker has heard.
-    virtual bool has_come(uint32_t worker) const = 0;
+    /// What a worker calls, as far as this worker has heard, and it itself; nullptr if it has not heard.
+    virtual const OperationHeader *header_of(uint32_t worker) const = 0;
+    bool has_come(uint32_t worker) const { return header_of(worker) != nullptr; }
     /// Whether every worker tells this one itself. If not, this one hears of some only through others.
     virtual bool hears_all() const = 0;
     /// A worker's payload, when done; for this worker, the one that it gave. Empty if there are none.

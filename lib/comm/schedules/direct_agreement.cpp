@@ -64,9 +64,9 @@ const DirectAgreement::Peer *DirectAgreement::find(uint32_t worker) const {
     return found != peers_.end() && found->worker == worker ? &*found : nullptr;
 }
 
-bool DirectAgreement::has_come(uint32_t worker) const {
+const OperationHeader *DirectAgreement::header_of(uint32_t worker) const {
     const Peer *const peer = find(worker);
-    return worker == link_.self() || (peer != nullptr && peer->message.has_come());
+    return worker == link_.self() ? &mine_ : peer != nullptr ? peer->message.header() : nullptr;
 }
 
 Link::Message DirectAgreement::payload(uint32_t worker) const {

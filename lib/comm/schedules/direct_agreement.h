@@ -25,7 +25,7 @@ class DirectAgreement final : public CallAgreement {
 
     /// Throws MISMATCH if a peer is in another operation.
     bool advance() override;
-    bool has_come(uint32_t worker) const override;
+    const OperationHeader *header_of(uint32_t worker) const override;
     bool hears_all() const override { return peers_.size() + 1 == link_.parties(); }
     Link::Message payload(uint32_t worker) const override;
 

@@ -21,6 +21,8 @@ class HeadedArrival {
 
     /// Whether the header has arrived.
     bool has_come() const { return worker_ != kNobody && header_here_.done(); }
+    /// nullptr before that.
+    const OperationHeader *header() const { return has_come() ? &header_ : nullptr; }
     /// Throws MISMATCH unless the message belongs to the same operation as `mine`. Call it when the header has arrived.
     void check(const OperationHeader &mine) const {
         check_same(mine, link_->rank(link_->self()), header_, link_->rank(worker_));

@@ -80,12 +80,16 @@ bool JoinRounds::accept(uint32_t round) {
     return posted;
 }
 
-bool JoinRounds::has_come(uint32_t worker) const {
-    if (worker == link_.self()) return true;
+const OperationHeader *JoinRounds::header_of(uint32_t worker) const {
+    if (worker == link_.self()) return &mine_;
     for (uint32_t round = 0; round < rounds_.size(); ++round)
         for (uint32_t i = 0; i < part(round).from.count; ++i)
-            if (plan_.block(round, worker) == other_block(round, i)) return rounds_[round].messages[i].has_come();
-    return false;
+            if (plan_.block(round, worker) == other_block(round, i)) {
+                const OperationHeader *const told = rounds_[round].messages[i].header();
+                const bool same = told != nullptr && told->sequence == mine_.sequence && told->print == mine_.print;
+                return same || worker == part(round).from[i] ? told : nullptr;
+            }
+    return nullptr;
 }
 
 } // namespace mdist

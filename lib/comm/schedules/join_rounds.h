@@ -31,7 +31,8 @@ class JoinRounds : public CallAgreement {
     /// Throws MISMATCH if a peer is in another operation.
     bool advance() final;
 
-    bool has_come(uint32_t worker) const final;
+    /// Who gives a message of this operation speaks for its whole block. One of another operation may speak for itself.
+    const OperationHeader *header_of(uint32_t worker) const final;
     bool hears_all() const final { return false; }
 
   protected:

@@ -5,7 +5,6 @@
 #include "util/round_up.h"
 #include "util/text.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 

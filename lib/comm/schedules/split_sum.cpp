@@ -5,7 +5,6 @@
 #include "util/dtype.h"
 #include "util/round_up.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace mdist {

@@ -7,7 +7,6 @@
 #include "util/text.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <new>
 

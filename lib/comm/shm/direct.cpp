@@ -4,7 +4,6 @@
 #include "comm/call/buffers.h"
 #include "comm/call/pointers.h"
 #include "comm/shm/past_caches.h"
-#include "reduce/reduce.h"
 #include "util/dtype.h"
 
 #include <algorithm>

@@ -49,8 +49,8 @@ class ShmGroup {
 
     /// Counts the waits in all_reduce(), of which each is for one step of a mate.
     uint64_t waits() const { return meeting_.waits(); }
-    /// Whether another worker has come to the operation that this worker is in.
-    bool has_come(uint32_t rank) const { return meeting_.has_come(rank); }
+    /// What a worker calls in the operation that this worker is in; nullptr if it has not come to it.
+    const OperationHeader *header_of(uint32_t rank) const { return meeting_.header_of(rank); }
 
   private:
     /// Payload size of a worker with that many partials.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/shm/mates.h"
 
-#include "util/cpus.h"
 #include "util/failure.h"
 #include "util/host.h"
 #include "util/text.h"

@@ -35,6 +35,8 @@ class ShmMeeting {
     const char *await(uint32_t rank, std::size_t bytes, FunctionRef<void()> keep_going) const;
     /// Whether a mate has come to this round.
     bool has_come(uint32_t rank) const { return slot_of(rank)->round.load(std::memory_order_seq_cst) == round_; }
+    /// What a mate has come to in this round; nullptr if it has not come.
+    const OperationHeader *header_of(uint32_t rank) const { return has_come(rank) ? &slot_of(rank)->header : nullptr; }
     /// Throws MISMATCH if a mate has come to another operation in this round. Does not wait.
     void require_same() const;
     /// How many long waits there were on the bell.

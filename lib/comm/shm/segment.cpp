@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cinttypes>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 

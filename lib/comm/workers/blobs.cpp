@@ -8,7 +8,6 @@
 #include "util/text.h"
 
 #include <cstring>
-#include <utility>
 
 #include <unistd.h>
 

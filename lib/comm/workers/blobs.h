@@ -8,7 +8,6 @@
 
 #include "comm/workers/operation.h"
 
-#include <string>
 #include <vector>
 
 namespace mdist::workers {

@@ -67,7 +67,7 @@ void WorkerOperation::attempt(FunctionRef<void()> body) {
     } catch (const Failure &failure) {
         if (failure.status() == MDIST_ERR_PEER_LOST) workers_.await_cause(failure.worker());
         if (refusal_ == nullptr && failure.reason() == kRefusedCall) await_refusal(failure.worker());
-        fail(failure);
+        fail(failure.reason() == kDifferentCalls ? by_majority(failure) : failure);
     } catch (const std::exception &) {
         fail(out_of_memory());
     }
@@ -76,17 +76,43 @@ void WorkerOperation::attempt(FunctionRef<void()> body) {
 /// Waits until the worker that has refused its call has told why, for a few seconds at most. It finds out that others
 /// call from what this worker sends it: if nothing is due yet, from this header. Both must still go out.
 void WorkerOperation::await_refusal(uint32_t rank) {
-    constexpr uint64_t kGraceNs = 5'000'000'000, kSliceNs = 20'000'000;
-    const uint64_t end_ns = monotonic_clock().now_ns() + kGraceNs;
+    constexpr uint64_t kGraceNs = 5'000'000'000;
     try {
         for (uint32_t worker = 0; worker < workers_.count(); ++worker)
             if (workers_.rank(worker) == rank) send_headed(link(), worker, header_, nullptr, told_);
-        while (!workers_.membership().failed() && monotonic_clock().now_ns() < end_ns) {
-            link().progress();
-            link().wait(kSliceNs);
-        }
+        progress_until([] { return false; }, kGraceNs);
     } catch (const Failure &failure) {
         workers_.await_cause(failure.worker()); // a worker has closed its links
+    }
+}
+
+/// Says what most workers call, which tells more than what two of them call. Waits a moment for those that it has not
+/// heard of.
+Failure WorkerOperation::by_majority(const Failure &pair) {
+    constexpr uint64_t kGraceNs = 1'000'000'000;
+    std::optional<Failure> found;
+    try {
+        progress_until(
+            [&] {
+                std::vector<const OperationHeader *> headers(workers_.count());
+                for (uint32_t worker = 0; worker < workers_.count(); ++worker) headers[worker] = header_of(worker);
+                found = odd_one_out(headers, [this](uint32_t worker) { return workers_.rank(worker); });
+                return found || std::count(headers.begin(), headers.end(), nullptr) == 0;
+            },
+            kGraceNs);
+    } catch (const std::exception &) {
+        return pair; // a worker has closed its links, or there is no memory
+    }
+    return found.value_or(pair);
+}
+
+/// Lets the link go on until the job has failed, or the time is over.
+void WorkerOperation::progress_until(FunctionRef<bool()> enough, uint64_t limit_ns) {
+    constexpr uint64_t kSliceNs = 20'000'000;
+    const uint64_t end_ns = monotonic_clock().now_ns() + limit_ns;
+    while (!enough() && !workers_.membership().failed() && monotonic_clock().now_ns() < end_ns) {
+        link().progress();
+        link().wait(kSliceNs);
     }
 }
 
@@ -153,11 +179,16 @@ uint64_t WorkerOperation::check(Wait &wait) const {
 /// Whether a worker has come to this operation, by what it has told this worker itself: the membership's knowledge is
 /// some heartbeats old. Where not every worker tells this one, a worker that waits has announced itself.
 bool WorkerOperation::has_come(uint32_t worker) const {
-    if (worker == workers_.self()) return true;
-    if (agreement_)
-        return agreement_->has_come(worker) || (!hears_all() && workers_.has_entered(worker, header_.sequence));
+    const OperationHeader *const told = agreement_ ? agreement_->header_of(worker) : header_of(worker);
+    return told != nullptr || (!hears_all() && workers_.has_entered(worker, header_.sequence));
+}
+
+/// What a worker has told of this operation, in its agreement or in shared memory; nullptr if nothing has come.
+const OperationHeader *WorkerOperation::header_of(uint32_t worker) const {
+    if (worker == workers_.self()) return &header_;
+    const OperationHeader *const told = agreement_ ? agreement_->header_of(worker) : nullptr;
     const ShmGroup *const shared = workers_.shared();
-    return shared != nullptr && shared->has_come(worker);
+    return told == nullptr && shared != nullptr ? shared->header_of(worker) : told;
 }
 
 /// Whether some worker has waited so long that it has announced itself, and will hear of this worker only through

@@ -91,6 +91,9 @@ class WorkerOperation {
     void attempt(FunctionRef<void()> body);
     [[noreturn]] void fail(const Failure &found);
     void await_refusal(uint32_t rank);
+    Failure by_majority(const Failure &pair);
+    void progress_until(FunctionRef<bool()> enough, uint64_t limit_ns);
+    const OperationHeader *header_of(uint32_t worker) const;
     uint64_t check(Wait &wait) const;
     uint64_t moved() const;
     bool has_come(uint32_t worker) const;

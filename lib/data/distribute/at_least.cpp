@@ -34,10 +34,9 @@ class AtLeast final : public Transform {
     std::function<Failure(uint64_t)> too_few_;
 };
 
-class AtLeastStream final : public Stream {
+class AtLeastStream final : public Stage<AtLeast> {
   public:
-    AtLeastStream(std::shared_ptr<const AtLeast> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)), upstream_(dataset_->source().open(iteration)) {}
+    using Stage::Stage;
 
   private:
     bool produce(Element &out) override { return take_first(out) || upstream_->next(out); }
@@ -75,8 +74,6 @@ class AtLeastStream final : public Stream {
         first_.clear();
     }
 
-    std::shared_ptr<const AtLeast> dataset_;
-    std::unique_ptr<Stream> upstream_;
     std::deque<Element> first_; // taken to be counted, and not yet given
     bool counted_ = false;
 };

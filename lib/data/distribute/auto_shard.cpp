@@ -4,7 +4,6 @@
 #include "data/dataset.h"
 #include "data/distribute/selection.h"
 #include "data/transforms.h"
-#include "util/failure.h"
 #include "util/text.h"
 
 #include <algorithm>

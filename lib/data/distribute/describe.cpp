@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/distribute/describe.h"
 
-#include "data/dataset.h"
 #include "util/dtype.h"
 #include "util/text.h"
 

@@ -29,10 +29,9 @@ class Placed final : public Transform {
     std::vector<int32_t> gpus_;
 };
 
-class PlacedStream final : public Stream {
+class PlacedStream final : public Stage<Placed> {
   public:
-    PlacedStream(std::shared_ptr<const Placed> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)), upstream_(dataset_->source().open(iteration)) {}
+    using Stage::Stage;
 
   private:
     bool produce(Element &out) override {
@@ -63,8 +62,6 @@ class PlacedStream final : public Stream {
         upstream_->restart();
     }
 
-    std::shared_ptr<const Placed> dataset_;
-    std::unique_ptr<Stream> upstream_;
     uint64_t next_ = 0;
     std::map<int32_t, Upload> uploads_;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/distribute/selection.h"
 
-#include "data/dataset.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -36,10 +35,9 @@ class Selection final : public Transform {
     std::vector<uint64_t> own_;
 };
 
-class SelectionStream final : public Stream {
+class SelectionStream final : public Stage<Selection> {
   public:
-    SelectionStream(std::shared_ptr<const Selection> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)), upstream_(dataset_->source().open(iteration)) {}
+    using Stage::Stage;
 
   private:
     bool produce(Element &out) override {
@@ -56,8 +54,6 @@ class SelectionStream final : public Stream {
         next_ = 0;
     }
 
-    std::shared_ptr<const Selection> dataset_;
-    std::unique_ptr<Stream> upstream_;
     std::size_t at_ = 0; // in own()
     uint64_t next_ = 0;  // number of the next element from upstream within its row; of() means 0 of the next row
 };

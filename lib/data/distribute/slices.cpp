@@ -49,10 +49,9 @@ class Slices final : public Transform {
     Slicing slicing_;
 };
 
-class SlicesStream final : public Stream {
+class SlicesStream final : public Stage<Slices> {
   public:
-    SlicesStream(std::shared_ptr<const Slices> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)), upstream_(dataset_->source().open(iteration)) {}
+    using Stage::Stage;
 
   private:
     bool produce(Element &out) override {
@@ -122,8 +121,6 @@ class SlicesStream final : public Stream {
         batch_.clear();
     }
 
-    std::shared_ptr<const Slices> dataset_;
-    std::unique_ptr<Stream> upstream_;
     std::vector<Tensor> batch_;     // empty once its last slice was handed out
     std::vector<uint64_t> borders_; // slice i: rows borders_[i] to borders_[i + 1]
     std::size_t at_ = 0;            // in own

@@ -4,8 +4,6 @@
 #include "util/failure.h"
 #include "util/log.h"
 
-#include <utility>
-
 namespace mdist {
 namespace {
 

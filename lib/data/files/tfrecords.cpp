@@ -5,7 +5,6 @@
 #include "util/sizes.h"
 #include "util/text.h"
 
-#include <optional>
 #include <utility>
 
 namespace mdist {

@@ -71,10 +71,9 @@ class RowRoom final : public Room {
     uint64_t count_ = 0;
 };
 
-class BatchStream final : public Stream {
+class BatchStream final : public Stage<Batch> {
   public:
-    BatchStream(std::shared_ptr<const Batch> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)), upstream_(dataset_->source().open(iteration)) {}
+    using Stage::Stage;
 
   private:
     bool produce(Element &out) override { return upstream_->fills_rooms() ? read_rows(out) : join_elements(out); }
@@ -134,9 +133,7 @@ class BatchStream final : public Stream {
         joiner_ = Joiner();
     }
 
-    std::shared_ptr<const Batch> dataset_;
     uint64_t row_bytes_ = 0; // of records, which go straight into their rows; 0: not known
-    std::unique_ptr<Stream> upstream_;
     Joiner joiner_;
 };
 

@@ -6,8 +6,6 @@
 #include "util/sizes.h"
 #include "util/text.h"
 
-#include <utility>
-
 namespace mdist {
 namespace {
 

@@ -32,10 +32,9 @@ class Filter final : public Transform {
     std::shared_ptr<void> owner_; // keeps user_data_ valid
 };
 
-class FilterStream final : public Stream {
+class FilterStream final : public Stage<Filter> {
   public:
-    FilterStream(std::shared_ptr<const Filter> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)), upstream_(dataset_->source().open(iteration)) {}
+    using Stage::Stage;
 
   private:
     bool produce(Element &out) override {
@@ -45,10 +44,7 @@ class FilterStream final : public Stream {
         }
         return false;
     }
-    void rewind() override { upstream_->restart(); }
 
-    std::shared_ptr<const Filter> dataset_;
-    std::unique_ptr<Stream> upstream_;
     std::vector<mdist_tensor_t> inputs_;
 };
 

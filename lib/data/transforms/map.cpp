@@ -39,10 +39,9 @@ class Map final : public Transform {
     const bool ordered_;
 };
 
-class MapStream final : public Stream {
+class MapStream final : public Stage<Map> {
   public:
-    MapStream(std::shared_ptr<const Map> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)), upstream_(dataset_->source().open(iteration)) {}
+    using Stage::Stage;
 
   private:
     bool produce(Element &out) override {
@@ -52,10 +51,7 @@ class MapStream final : public Stream {
         return true;
     }
     uint64_t leap(uint64_t count, Element &scratch) override { return upstream_->replay(count, scratch); }
-    void rewind() override { upstream_->restart(); }
 
-    std::shared_ptr<const Map> dataset_;
-    std::unique_ptr<Stream> upstream_;
     Element input_;
     MapFunction::Room room_;
 };

@@ -113,10 +113,9 @@ void copy_into(char *target, const Shape &to, const char *source, const Shape &f
     }
 }
 
-class PaddedBatchStream final : public Stream {
+class PaddedBatchStream final : public Stage<PaddedBatch> {
   public:
-    PaddedBatchStream(std::shared_ptr<const PaddedBatch> dataset, const Iteration &iteration)
-        : Stream(iteration), dataset_(std::move(dataset)), upstream_(dataset_->source().open(iteration)) {}
+    using Stage::Stage;
 
   private:
     bool produce(Element &out) override {
@@ -165,10 +164,6 @@ class PaddedBatchStream final : public Stream {
     }
 
     uint64_t leap(uint64_t count, Element &scratch) override { return dataset_->replay(*upstream_, count, scratch); }
-    void rewind() override { upstream_->restart(); }
-
-    std::shared_ptr<const PaddedBatch> dataset_;
-    std::unique_ptr<Stream> upstream_;
 };
 
 std::unique_ptr<Stream> PaddedBatch::open(const Iteration &iteration) const {

@@ -34,13 +34,10 @@ class Repeat final : public Transform {
     uint64_t count_;
 };
 
-class RepeatStream final : public Stream {
+class RepeatStream final : public Stage<Repeat> {
   public:
     RepeatStream(std::shared_ptr<const Repeat> dataset, const Iteration &iteration)
-        : Stream(iteration),
-          dataset_(std::move(dataset)),
-          upstream_(dataset_->source().open(iteration)),
-          left_(dataset_->count()) {}
+        : Stage(std::move(dataset), iteration), left_(dataset_->count()) {}
 
   private:
     bool produce(Element &out) override {
@@ -79,8 +76,6 @@ class RepeatStream final : public Stream {
         empty_ = true;
     }
 
-    std::shared_ptr<const Repeat> dataset_;
-    std::unique_ptr<Stream> upstream_;
     uint64_t left_;     // rounds left, including the one under way
     bool empty_ = true; // no element in this round yet
 };

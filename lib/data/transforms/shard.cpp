@@ -37,13 +37,10 @@ class Shard final : public Transform {
     uint64_t index_;
 };
 
-class ShardStream final : public Stream {
+class ShardStream final : public Stage<Shard> {
   public:
     ShardStream(std::shared_ptr<const Shard> dataset, const Iteration &iteration)
-        : Stream(iteration),
-          dataset_(std::move(dataset)),
-          upstream_(dataset_->source().open(iteration)),
-          skip_(dataset_->index()) {}
+        : Stage(std::move(dataset), iteration), skip_(dataset_->index()) {}
 
   private:
     bool produce(Element &out) override {
@@ -71,8 +68,6 @@ class ShardStream final : public Stream {
         skip_ = dataset_->index();
     }
 
-    std::shared_ptr<const Shard> dataset_;
-    std::unique_ptr<Stream> upstream_;
     uint64_t skip_; // elements of other shards before the next of ours
 };
 

@@ -30,10 +30,10 @@ class Take final : public Transform {
     uint64_t count_;
 };
 
-class TakeStream final : public Stream {
+class TakeStream final : public Stage<Take> {
   public:
-    TakeStream(const Take &dataset, const Iteration &iteration)
-        : Stream(iteration), count_(dataset.count()), upstream_(dataset.source().open(iteration)) {}
+    TakeStream(std::shared_ptr<const Take> dataset, const Iteration &iteration)
+        : Stage(std::move(dataset), iteration), count_(dataset_->count()) {}
 
   private:
     bool produce(Element &out) override { return taken_ < count_ && (++taken_, upstream_->next(out)); }
@@ -52,12 +52,11 @@ class TakeStream final : public Stream {
     }
 
     uint64_t count_;
-    std::unique_ptr<Stream> upstream_;
     uint64_t taken_ = 0;
 };
 
 std::unique_ptr<Stream> Take::open(const Iteration &iteration) const {
-    return std::make_unique<TakeStream>(*this, iteration);
+    return std::make_unique<TakeStream>(self(*this), iteration);
 }
 
 class Skip final : public Transform {
@@ -79,10 +78,10 @@ class Skip final : public Transform {
     uint64_t count_;
 };
 
-class SkipStream final : public Stream {
+class SkipStream final : public Stage<Skip> {
   public:
-    SkipStream(const Skip &dataset, const Iteration &iteration)
-        : Stream(iteration), count_(dataset.count()), upstream_(dataset.source().open(iteration)) {}
+    SkipStream(std::shared_ptr<const Skip> dataset, const Iteration &iteration)
+        : Stage(std::move(dataset), iteration), count_(dataset_->count()) {}
 
   private:
     bool produce(Element &out) override { return begin(out) && upstream_->next(out); }
@@ -103,12 +102,11 @@ class SkipStream final : public Stream {
     }
 
     uint64_t count_;
-    std::unique_ptr<Stream> upstream_;
     bool begun_ = false;
 };
 
 std::unique_ptr<Stream> Skip::open(const Iteration &iteration) const {
-    return std::make_unique<SkipStream>(*this, iteration);
+    return std::make_unique<SkipStream>(self(*this), iteration);
 }
 
 } // namespace

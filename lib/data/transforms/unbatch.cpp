@@ -4,8 +4,6 @@
 #include "data/transforms/row_sequence.h"
 #include "util/sizes.h"
 
-#include <utility>
-
 namespace mdist {
 namespace {
 

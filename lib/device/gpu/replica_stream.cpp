@@ -3,8 +3,6 @@
 
 #include "util/text.h"
 
-#include <utility>
-
 namespace mdist {
 
 ReplicaStream::ReplicaStream(GpuCard &card, int32_t priority) : card_(card) {

@@ -7,7 +7,6 @@
 #include "device/gpu/pool.h"
 #include "device/memory_source.h"
 
-#include <cstdint>
 #include <map>
 #include <mutex>
 

@@ -3,7 +3,6 @@
 
 #include "device/gpu/event.h"
 #include "device/gpu/overdue.h"
-#include "util/failure.h"
 #include "util/round_up.h"
 #include "util/text.h"
 

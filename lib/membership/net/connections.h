@@ -3,7 +3,6 @@
 // One thread at a time.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>

@@ -24,6 +24,8 @@ struct Endpoint {
 std::string text_of(const Endpoint &endpoint);
 /// "10.0.0.1, pid 77"
 std::string host_and_pid(const Endpoint &endpoint);
+/// Whether only this host can be reached there.
+bool is_loopback(const Endpoint &endpoint);
 /// Sets the host if the worker that listens there has told none. `seen`: from where it has called the store.
 void complete_host(Endpoint &listens, const std::string &seen);
 void write_endpoint(PayloadWriter &out, const Endpoint &endpoint);

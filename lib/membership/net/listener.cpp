@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 
 #include "membership/net/address.h"
-#include "membership/net/descriptors.h"
 #include "membership/net/log_limit.h"
 #include "util/failure.h"
 #include "util/log.h"

@@ -7,8 +7,6 @@
 #include <exception>
 #include <utility>
 
-#include <sys/epoll.h>
-
 #include "membership/net/address.h"
 #include "util/clock.h"
 #include "util/failure.h"

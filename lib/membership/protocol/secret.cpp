@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "membership/protocol/secret.h"
 
-#include <cstring>
-
 #include "util/failure.h"
 #include "util/text.h"
 

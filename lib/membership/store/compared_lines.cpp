@@ -6,7 +6,6 @@
 
 #include <set>
 #include <sstream>
-#include <string_view>
 
 namespace mdist {
 namespace {

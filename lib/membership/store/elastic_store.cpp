@@ -9,7 +9,6 @@
 #include "util/log.h"
 #include "util/payload.h"
 #include "util/text.h"
-#include "util/utf8.h"
 
 namespace mdist {
 namespace {
@@ -102,7 +101,7 @@ std::optional<Failure> ElasticStore::objection(const Guest &guest, const Joining
                                               "elastic one. Set the same elastic.* keys on all workers"))
             .reason("different_config");
     if (guest.hello.job != options_.job)
-        return Failure(MDIST_ERR_CONFIG, text(who, " belongs to the job ", in_quotes(guest.hello.job),
+        return Failure(MDIST_ERR_CONFIG, text(who, " belongs to ", job_text(guest.hello.job),
                                               ", the store to another one. Give it the address of its own store"))
             .reason("different_job");
     if (failure_) return failure_;

@@ -9,7 +9,6 @@
 #include "util/log.h"
 #include "util/payload.h"
 #include "util/text.h"
-#include "util/utf8.h"
 
 namespace mdist {
 namespace {
@@ -41,10 +40,6 @@ std::optional<Failure> disagreement(uint32_t rank, const Joining &worker, uint32
 }
 
 } // namespace
-
-bool is_loopback(const std::string &numeric_host) {
-    return numeric_host.starts_with("127.") || numeric_host == "::1";
-}
 
 FixedStore::FixedStore(World &world, FixedStoreOptions options)
     : Store(world, options.secret), options_(std::move(options)) {
@@ -98,8 +93,8 @@ std::optional<Failure> FixedStore::not_of_this_start(const Guest &guest) const {
     const std::string who = text("worker ", hello.rank, " (", guest.host, ')');
     if (hello.job != options_.job)
         return Failure(MDIST_ERR_CONFIG,
-                       text(who, " belongs to the job ", in_quotes(hello.job), ", the store to ",
-                            options_.secret.empty() ? "another one" : in_quotes(options_.job), // may be a stranger
+                       text(who, " belongs to ", job_text(hello.job), ", the store to ",
+                            options_.secret.empty() ? "another one" : job_text(options_.job), // may be a stranger
                             "; give it the address of its own store"))
             .reason("different_job");
     if (hello.restart < options_.restart)
@@ -172,8 +167,7 @@ void FixedStore::note_refused(uint32_t rank, const std::string &why) {
 }
 
 void FixedStore::refuse_guest(Guest &guest, const Failure &failure) {
-    lobby_.note_refusal(failure.reason(),
-                        text("the store of job ", in_quotes(options_.job), " refused a worker: ", failure.message()));
+    lobby_.note_refusal(failure.reason(), text("the store refused a worker: ", failure.message()));
     note_refused(guest.hello.rank, failure.message());
     refuse(guest.connection, guest.channel, failure);
 }
@@ -182,7 +176,7 @@ void FixedStore::refuse_guest(Guest &guest, const Failure &failure) {
 
 std::optional<Failure> FixedStore::split_by_loopback() const {
     const Worker *near = nullptr, *far = nullptr;
-    for (const auto &[id, worker] : workers_) (is_loopback(worker.said.listens.host) ? near : far) = &worker;
+    for (const auto &[id, worker] : workers_) (is_loopback(worker.said.listens) ? near : far) = &worker;
     if (near == nullptr || far == nullptr) return std::nullopt;
     return Failure(MDIST_ERR_CONFIG,
                    text("worker ", near->rank, " listens at the loopback address ", near->said.listens.host,

@@ -76,6 +76,4 @@ class FixedStore final : public Store {
     uint64_t tell_progress_ns_ = UINT64_MAX;
 };
 
-bool is_loopback(const std::string &numeric_host);
-
 } // namespace mdist

@@ -7,8 +7,14 @@
 #include "membership/protocol/credentials.h"
 #include "util/log.h"
 #include "util/payload.h"
+#include "util/text.h"
+#include "util/utf8.h"
 
 namespace mdist {
+
+std::string job_text(const std::string &name) {
+    return name.empty() ? "a job without a name" : text("the job ", in_quotes(name));
+}
 
 Store::Store(World &world, const std::string &secret)
     : world_(world), lobby_(world, "the store", kStoreRank, kMostJoinBytes) {

@@ -19,6 +19,9 @@
 
 namespace mdist {
 
+/// 'the job "run7"'
+std::string job_text(const std::string &name);
+
 class Store : public Machine {
   public:
     enum class State { kOpen, kMeshing, kReady, kFailed };

@@ -116,11 +116,13 @@ class Member final : public Machine {
     void wait_anew();
     std::string name_of(uint32_t rank) const;
     std::string missing_names() const;
+    std::string store_name() const;
     Failure too_late() const;
     Failure job_not_formed() const;
 
     World &world_;
     MembershipOptions options_;
+    const bool store_is_near_; // only workers of this host can reach its address
     uint64_t interval_ns_;
     std::optional<Endpoint> listens_; // from the first connection with the store on
     Lobby lobby_;

@@ -13,6 +13,10 @@ std::string Member::name() const {
     return is_elastic() ? "this worker" : worker_name(options_, {}, options_.rank);
 }
 
+std::string Member::store_name() const {
+    return text("the store at ", options_.store, store_is_near_ ? " (an address of this host only)" : "");
+}
+
 std::string Member::missing_names() const {
     std::string names;
     for (const uint32_t rank : missing_)
@@ -31,9 +35,9 @@ std::string Member::awaited() const {
     if (is_elastic() && online())
         return "the store, until each worker of the last generation has asked for the next, or is lost";
     if (progress_.empty())
-        return text("the store at ", options_.store, ", which has not answered", why.empty() ? "" : ": ", why);
+        return text(store_name(), ", which has not answered", why.empty() ? "" : ": ", why, options_.size_advice);
     const std::string names = missing_names();
-    return text(names.empty() ? "the others" : names, "; ", progress_);
+    return text(names.empty() ? "the others" : names, "; ", progress_, options_.size_advice);
 }
 
 Failure Member::too_late() const {
@@ -41,10 +45,10 @@ Failure Member::too_late() const {
     const std::string limit = seconds_text(ask_.limit_ns);
     const bool hears = online() && world_.now_ns() - heard_store_ns_ < options_.heartbeat_timeout_ns;
     if (!hears)
-        return Failure(MDIST_ERR_ABORTED, text("the store at ", options_.store, " could not be reached ",
-                                               heard_store_ns_ == 0 ? "within " : "again within ", limit,
-                                               ", so this worker cannot know whether the job goes on without it",
-                                               store_.problem().empty() ? "" : ": ", store_.problem()))
+        return Failure(MDIST_ERR_ABORTED,
+                       text(store_name(), " could not be reached ", heard_store_ns_ == 0 ? "within " : "again within ",
+                            limit, ", so this worker cannot know whether the job goes on without it",
+                            store_.problem().empty() ? "" : ": ", store_.problem()))
             .reason("no_store");
     const bool stuck = mesh_ && mesh_->unconnected();
     return Failure(MDIST_ERR_TIMEOUT, text("no next generation within ", limit, "; still waiting for ", awaited(),
@@ -64,14 +68,15 @@ Failure Member::job_not_formed() const {
     if (progress_.empty()) {
         const std::string &why = store_.problem();
         return Failure(MDIST_ERR_TIMEOUT,
-                       text("the store at ", options_.store, options_.serves_store ? ", which this worker serves," : "",
+                       text(store_name(), options_.serves_store ? ", which this worker serves," : "",
                             reached_store_ ? " did not let this worker join" : " could not be reached",
                             missed_.empty() ? " within " : " again within ", limit,
-                            why.empty() ? "; no answer yet" : "; ", why, missed_));
+                            why.empty() ? "; no answer yet" : "; ", why, missed_, options_.size_advice));
     }
     const std::string names = missing_names();
-    const Failure failure(MDIST_ERR_TIMEOUT, text("not all workers joined within ", limit, ": ", progress_,
-                                                  names.empty() ? "" : "; still waiting for: ", names, missed_));
+    const Failure failure(MDIST_ERR_TIMEOUT,
+                          text("not all workers joined within ", limit, ": ", progress_,
+                               names.empty() ? "" : "; still waiting for: ", names, missed_, options_.size_advice));
     return missing_.empty() ? failure : Failure(failure).worker(missing_.front());
 }
 

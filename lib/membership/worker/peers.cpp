@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "membership/protocol/neighbors.h"
 #include "util/payload.h"

@@ -21,7 +21,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "membership/net/world.h"
 #include "membership/protocol/options.h"

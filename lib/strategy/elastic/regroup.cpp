@@ -13,7 +13,6 @@
 #include "util/text.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace mdist {

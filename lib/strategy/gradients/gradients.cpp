@@ -11,7 +11,6 @@
 #include "util/text.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace mdist {

@@ -11,7 +11,6 @@
 #include "util/text.h"
 
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <utility>
 

@@ -3,7 +3,6 @@
 
 #include "cluster/config.h"
 #include "comm/workers/workers.h"
-#include "data/distribute/deal.h"
 #include "data/distribute/placed.h"
 #include "data/transforms.h"
 #include "strategy/input/agreement.h"
@@ -16,7 +15,6 @@
 #include <mdist/input.h>
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 namespace mdist {
@@ -117,8 +115,10 @@ std::shared_ptr<Dataset> dealt(Contribution mine, Deal deal) {
 std::shared_ptr<Dataset> distribute(const std::shared_ptr<Job> &job, Inputs &inputs, CallKind kind,
                                     FunctionRef<Contribution(const InputLayout &)> bring) {
     require_cross_replica(*job, kind->name(), "Distribute before mdist_run, and pass elements as arguments");
-    Contribution mine = brought(
-        *job, kind, [&](const InputLayout &layout) { return checked(*job, bring(layout), layout.own().count()); });
+    Contribution mine = job->comm.with_memory(kind->name(), [&] {
+        return brought(*job, kind,
+                       [&](const InputLayout &layout) { return checked(*job, bring(layout), layout.own().count()); });
+    });
     const View view = job->reach.view();
     Deal deal;
     deal.replicas = view.replicas;

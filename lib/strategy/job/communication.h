@@ -77,6 +77,19 @@ class Communication {
     /// Ends the job's collectives on all workers, if there are other workers and the collectives have not ended
     /// already. `function` is the public function that failed.
     void fail_workers(const char *function, const Failure &failure) noexcept;
+    /// Runs `body()`, in which the workers meet. If there is no memory for it, that ends the job: the others would
+    /// wait.
+    template <class Body>
+    auto with_memory(const char *function, Body &&body) {
+        try {
+            return body();
+        } catch (const std::exception &caught) {
+            const Failure failure = as_failure(caught); // names a worker if all know of it
+            if (failure.status() == MDIST_ERR_OUT_OF_MEMORY && failure.worker() == MDIST_NONE)
+                fail_workers(function, failure);
+            throw;
+        }
+    }
     /// How many operations this worker has entered with the others. Needs the turn.
     uint64_t operations_entered() const;
     /// Meets the other workers in place of a call of `function` that this worker has refused. Returns whether all have

@@ -7,11 +7,6 @@
 #include "util/text.h"
 
 #include <algorithm>
-#include <new>
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace mdist {
 namespace {

@@ -78,6 +78,13 @@ ListenAt listen_at_of(const Config &config) {
     return at;
 }
 
+/// For a job that doesn't form: variables of a batch system or a shell reach programs that are to train alone, too.
+std::string size_advice(const Resolved &resolved) {
+    if (resolved.size == 1 || resolved.source == "config" || resolved.source == "env") return "";
+    return text(". The number of workers, ", resolved.size, ", comes from ", resolved.origin,
+                ". If this process is to train alone, set MDIST_BOOTSTRAP to single");
+}
+
 MembershipOptions options_of(const Config &config, const Resolved &resolved, const std::string &replicas,
                              mdist_device_kind_t kind) {
     MembershipOptions options;
@@ -171,6 +178,7 @@ std::unique_ptr<Workers> join_workers(const Config &config, Resolved resolved, u
     settle_store(resolved, process_environment(), config.duration_ns("communication.join_timeout"), new_secret(config));
     const std::string replicas = may_be_uneven() ? "any" : text(local_replicas);
     MembershipOptions options = options_of(config, resolved, replicas, kind);
+    options.size_advice = size_advice(resolved);
     warn_without_secret(options, false);
     auto membership = std::make_unique<Membership>(std::move(options));
     try {

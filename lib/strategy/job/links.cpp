@@ -5,8 +5,8 @@
 #include "comm/links/shm.h"
 #include "comm/links/tcp.h"
 #include "comm/shm/arena.h"
-#include "membership/worker/data_sockets.h"
 #include "membership/membership.h"
+#include "membership/worker/data_sockets.h"
 #include "util/text.h"
 
 #include <algorithm>
@@ -129,9 +129,10 @@ class Links {
         const auto lacking = std::find_if(others.begin(), others.end(),
                                           [&](uint32_t worker) { return !mates_ || !mates_->is_beyond(worker); });
         if (settings_.implementation == "shm" && lacking != others.end())
-            throw Failure(MDIST_ERR_UNSUPPORTED,
-                          text("communication.implementation is shm, but this worker shares no memory with ",
-                               membership_.name(ranks_[*lacking])))
+            throw Failure(
+                MDIST_ERR_UNSUPPORTED,
+                text("communication.implementation is shm, but this worker shares no memory with ",
+                     membership_.name(ranks_[*lacking]), mates_ ? ": " : "", mates_ ? mates_->reason(*lacking) : ""))
                 .reason("no_shared_memory")
                 .worker(ranks_[*lacking]);
         links_.push_back(make_tcp_link(self_, count(), sockets(kCollectives), kAwakeNs, settings_.checksums,

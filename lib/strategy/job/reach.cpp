@@ -8,8 +8,6 @@
 #include "strategy/job/replicas.h"
 #include "util/text.h"
 
-#include <utility>
-
 namespace mdist {
 
 Reach::Reach(const Job &job, const Replicas &replicas, const Config &config)

@@ -9,7 +9,6 @@
 #include "util/payload.h"
 #include "util/text.h"
 
-#include <cstring>
 #include <utility>
 
 namespace mdist {

@@ -5,7 +5,6 @@
 #include "comm/workers/workers.h"
 #include "data/iterator.h"
 #include "strategy/job/call_functions.h"
-#include "strategy/job/turn.h"
 #include "strategy/values/element.h"
 #include "strategy/values/structure.h"
 #include "util/callback.h"
@@ -14,7 +13,6 @@
 #include "util/text.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace mdist {
 namespace {
@@ -56,8 +54,8 @@ Loop::Loop(std::shared_ptr<Job> job, uint64_t iterations, ValuePointer initial, 
       replicas_(job_->reach.view().replicas),
       parts_(job_->replicas.local_count()) {}
 
-void Loop::require_place(Job &job) {
-    const Turn turn(job, "mdist_run_steps", kInStep);
+Turn Loop::place(Job &job) {
+    return {job, "mdist_run_steps", kInStep};
 }
 
 bool Loop::run(Iterator &iterator, const Body &body) {

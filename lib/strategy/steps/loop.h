@@ -5,6 +5,7 @@
 // program does. Outputs, objects and replicas' parts may be set on any thread.
 #pragma once
 
+#include "strategy/job/turn.h"
 #include "strategy/steps/replica.h"
 #include "util/function_ref.h"
 
@@ -30,8 +31,8 @@ class Loop {
     /// `initial` may be null. Throws INVALID_ARGUMENT unless it is a structure of plain values.
     Loop(std::shared_ptr<Job> job, uint64_t iterations, ValuePointer initial, uint64_t timeout_ns);
 
-    /// Throws WRONG_CONTEXT or FAILED_PRECONDITION if no loop can begin here.
-    static void require_place(Job &job);
+    /// The turn, if a loop can begin here. Throws WRONG_CONTEXT or FAILED_PRECONDITION if not.
+    static Turn place(Job &job);
 
     /// Runs the loop, once. Returns false if the elements ran out before the last iteration. Throws the first failure,
     /// which other workers do not know of yet.

@@ -11,8 +11,6 @@
 
 #include <mdist/variable.h>
 
-#include <functional>
-
 namespace mdist {
 namespace {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy/values/cross.h"
 
-#include "comm/call/call.h"
 #include "comm/call/check.h"
 #include "comm/call/overlap.h"
 #include "comm/local/reduce.h"
@@ -15,7 +14,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <new>
 #include <utility>
 

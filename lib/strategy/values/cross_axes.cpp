@@ -11,11 +11,8 @@
 #include "util/function_ref.h"
 #include "util/text.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <functional>
-#include <utility>
 
 namespace mdist {
 

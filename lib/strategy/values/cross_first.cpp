@@ -7,7 +7,6 @@
 #include "util/text.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 namespace mdist {

@@ -9,8 +9,6 @@
 #include "util/text.h"
 
 #include <cstring>
-#include <functional>
-#include <utility>
 
 namespace mdist {
 namespace {

@@ -2,14 +2,12 @@
 // Reduces values: finds the leaves that need other replicas, and reduces all of those in one operation.
 #include "comm/call/check.h"
 #include "device/transfer/transfer.h"
-#include "reduce/arithmetic.h"
 #include "strategy/values/cross.h"
 #include "strategy/values/rows.h"
 #include "strategy/values/structure.h"
 #include "util/fnv.h"
 #include "util/text.h"
 
-#include <functional>
 #include <utility>
 
 namespace mdist {

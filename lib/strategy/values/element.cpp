@@ -3,8 +3,6 @@
 
 #include "strategy/values/structure.h"
 
-#include <utility>
-
 namespace mdist {
 
 char *ValueRoom::of(uint64_t bytes) {

@@ -5,7 +5,6 @@
 #include "util/text.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 namespace mdist {

@@ -7,8 +7,6 @@
 #include "strategy/variables/variable.h"
 #include "util/text.h"
 
-#include <utility>
-
 namespace mdist {
 
 void Variable::check_owner(const Party &party) const {

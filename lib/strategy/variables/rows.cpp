@@ -9,8 +9,6 @@
 #include "util/dtype.h"
 #include "util/text.h"
 
-#include <utility>
-
 namespace mdist {
 namespace {
 

@@ -12,7 +12,6 @@
 #include "util/fnv.h"
 #include "util/text.h"
 
-#include <functional>
 #include <utility>
 
 namespace mdist {
@@ -235,19 +234,18 @@ void Variable::spread(uint64_t timeout_ns) const {
 Tensor Variable::read(uint64_t timeout_ns) const {
     if (job_->reach.commands()) return store_->commands->read(*this, timeout_ns);
     require_readable();
-    if (reduced_when_read()) {
-        const bool mean = spec_.aggregation == MDIST_AGGREGATION_MEAN;
-        return reduce_tensors(*job_,
-                              Asker(*job_, calls::kReadVariable, timeout_ns).with(text("\"", spec_.name, "\", ")),
-                              mean ? MDIST_MEAN : MDIST_SUM, copies_);
-    }
-    Tensor out = first_copy();
-    Workers *const workers = spec_.synchronization == MDIST_SYNC_ON_READ ? job_->workers() : nullptr;
-    if (workers == nullptr) return out;
-    const std::string subject = text("\"", spec_.name, "\", ");
-    const Call call = call_about(&calls::kReadVariable.meet, subject);
-    workers->broadcast(call, out.data(), out.bytes(), job_->comm.timeout_or_own(timeout_ns));
-    return out;
+    if (spec_.synchronization != MDIST_SYNC_ON_READ) return first_copy();
+    return job_->comm.with_memory("mdist_variable_read", [&] {
+        const std::string subject = text("\"", spec_.name, "\", ");
+        if (reduced_when_read())
+            return reduce_tensors(*job_, Asker(*job_, calls::kReadVariable, timeout_ns).with(subject),
+                                  spec_.aggregation == MDIST_AGGREGATION_MEAN ? MDIST_MEAN : MDIST_SUM, copies_);
+        Tensor out = first_copy();
+        const Call call = call_about(&calls::kReadVariable.meet, subject);
+        if (Workers *const workers = job_->workers())
+            workers->broadcast(call, out.data(), out.bytes(), job_->comm.timeout_or_own(timeout_ns));
+        return out;
+    });
 }
 
 Tensor Variable::first_copy() const {
