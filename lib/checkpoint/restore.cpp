@@ -127,7 +127,7 @@ void compare_iterators(const SafetensorsHeader &header, const Checkpoint::Iterat
 
 /// Returns the variables to restore, in the order of the data. Throws MISMATCH that names everything that does not fit.
 std::vector<RestoreTarget> targets_of(const SafetensorsHeader &header, const Checkpoint::Variables &variables,
-                               const Checkpoint::Iterators &iterators, bool partial, const std::string &path) {
+                                      const Checkpoint::Iterators &iterators, bool partial, const std::string &path) {
     std::vector<RestoreTarget> targets;
     Names different, missing, extra;
     std::size_t found = 0;
@@ -196,8 +196,8 @@ class PassedPiece {
 
 /// Sends the chief's values to all copies on all workers. If the chief fails to read, all workers stop. Returns that
 /// failure on the chief.
-std::optional<Failure> pass_on(Consensus &workers, const FolderReading *reading, const std::vector<RestoreTarget> &targets,
-                               PassedPiece &piece) {
+std::optional<Failure> pass_on(Consensus &workers, const FolderReading *reading,
+                               const std::vector<RestoreTarget> &targets, PassedPiece &piece) {
     std::optional<Failure> trouble;
     for (const RestoreTarget &target : targets) {
         const uint64_t whole = target.tensor.end - target.tensor.begin;

@@ -6,8 +6,8 @@
 // left. Not thread-safe.
 #pragma once
 
-#include "util/open_file.h"
 #include "util/failure.h"
+#include "util/open_file.h"
 
 #include <cstddef>
 #include <cstdint>

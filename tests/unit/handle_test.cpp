@@ -106,8 +106,7 @@ void a_refusal_says_what_the_handle_is(void **) {
     auto *handle = mdist::publish<test_number>(std::make_shared<Number>(1));
     int local = 0;
     assert_string_equal(refusal<test_number>(nullptr).c_str(),
-                        "expected a value handle, got NULL; a run gives NULL for a result that no step has "
-                        "set (mdist_replica_set_result)");
+                        "expected a value handle, got NULL; a result that no step has set is NULL");
     assert_true(contains(refusal(reinterpret_cast<test_number *>(&local)), "never a handle"));
     assert_true(contains(refusal(reinterpret_cast<mdist_strategy_t *>(handle)), "got a value handle"));
     assert_true(contains(refusal(forged(handle, uint64_t{1} << 40)), "never a handle")); // a later generation

@@ -104,8 +104,7 @@ class NcclStart {
             blob[0] = nccl_api(reason)->unique_id(blob.data() + 1) == 0 ? 1 : 0;
         }
         if (workers_ != nullptr) workers_->broadcast(call(), blob.data(), blob.size(), timeout_ns_);
-        if (blob[0] == 0)
-            obstacle = "NCCL made no id by which its ranks can meet (NCCL_DEBUG=WARN says why)";
+        if (blob[0] == 0) obstacle = "NCCL made no id by which its ranks can meet (NCCL_DEBUG=WARN says why)";
         blob.erase(blob.begin());
         return blob;
     }

@@ -40,7 +40,7 @@ struct MembershipOptions {
     uint32_t started_as = UINT32_MAX; // the rank that its launcher gave it, for messages; MDIST_NONE: none
     std::string agreement;            // must be the same text on all workers, one "key = value" per line
     std::vector<std::string> names;   // for messages, by rank: "worker 1 (10.0.0.2:4400)"; may be empty
-    std::string size_advice;          // for messages: where the size comes from, and what to do if it is wrong; "": none
+    std::string size_advice;          // for messages: where the size comes from, and what to do about it; "": none
     uint64_t join_timeout_ns = 0;
     uint64_t heartbeat_timeout_ns = 0;
     ListenAt listen_at;

@@ -70,7 +70,7 @@ class ReplicaGroup {
     const uint32_t generation_;
     const GroupLayout layout_;
     const std::string name_;
-    std::vector<uint32_t> locals_; // by party
+    std::vector<uint32_t> locals_;      // by party
     const std::shared_ptr<void> outer_; // the job's meeting, of which the own one is an inner group
     std::shared_ptr<Workers> workers_;
     std::unique_ptr<Meeting> meeting_; // nullptr: no local members
