@@ -183,7 +183,7 @@ Lookup look_up(const void *handle, Kind kind) {
                              : verdict == Verdict::kOther
                                  ? text(kNames[Id(handle).kind()].expected, " handle (", id, ")")
                                  : text(id, ", which was never a handle");
-    const char *hint = kind == Kind::kReplica && verdict != Verdict::kGone ? "; mdist_run gives each step one" : "";
+    const char *hint = kind == Kind::kReplica && verdict != Verdict::kGone ? "; a step gets it from mdist_run" : "";
     if (kind == Kind::kValue && verdict == Verdict::kNull) hint = "; a result that no step has set is NULL";
     throw Failure(MDIST_ERR_BAD_HANDLE,
                   text("expected ", kNames[static_cast<unsigned>(kind)].expected, " handle, got ", what, hint));
