@@ -77,7 +77,7 @@ void share_call(Strategy &strategy, const char *function, Body &&body) {
     }
 }
 
-/// For such calls.
+/// As strategy_guard(), for such a call.
 template <class Body>
 mdist_status_t shared_call_guard(const char *function, mdist_strategy_t *handle, const char *instead,
                                  mdist_error_t **error, Body &&body) {

@@ -106,7 +106,7 @@ Failure WorkerOperation::by_majority(const Failure &pair) {
     return found.value_or(pair);
 }
 
-/// Lets the link go on until the job has failed, or the time is over.
+/// Lets the link go on until `enough()`, or the job has failed, or the time is over.
 void WorkerOperation::progress_until(FunctionRef<bool()> enough, uint64_t limit_ns) {
     constexpr uint64_t kSliceNs = 20'000'000;
     const uint64_t end_ns = monotonic_clock().now_ns() + limit_ns;

@@ -437,6 +437,16 @@ def checkpoints_are_saved_in_the_background():
         dist.barrier()
 
 
+def disagree(group):
+    """Each process gives another length, and is told that the others do."""
+    try:
+        dist.all_reduce(torch.ones(RANK + 1), group=group)
+    except RuntimeError as error:
+        assert "mdist_all_reduce" in str(error), error
+    else:
+        raise AssertionError("workers that disagree were not told so")
+
+
 @test
 def the_profiler_sees_operations():
     """The start of each, and each wait."""
@@ -454,14 +464,6 @@ def the_profiler_sees_operations():
         dist.isend(torch.ones(3), (RANK + 1) % SIZE).wait()
         receiving.wait()
 
-    def disagree():
-        try:
-            dist.all_reduce(torch.ones(RANK + 1), group=group)
-        except RuntimeError as error:
-            assert "mdist_all_reduce" in str(error), error
-        else:
-            raise AssertionError("workers that disagree were not told so")
-
     found = events(train)
     assert {"mdist:all_reduce", "mdist:broadcast"} <= set(found), found
     assert events(exchange) == ["mdist:recv", "mdist:send", "mdist:wait", "mdist:wait"]
@@ -469,7 +471,7 @@ def the_profiler_sees_operations():
     assert events(lambda: dist.all_gather_object([None] * SIZE, RANK))[0].startswith("mdist:all_gather")
     group = dist.new_group()
     dist.barrier(group)  # all have made it
-    assert events(disagree)[0] == "mdist:all_reduce"
+    assert events(lambda: disagree(group))[0] == "mdist:all_reduce"
     dist.destroy_process_group(group)
 
 
@@ -478,12 +480,7 @@ def a_group_can_be_destroyed_after_a_failure():
     """The first exception is the one that the program sees."""
     group = dist.new_group()
     dist.barrier(group)  # all have made it
-    try:
-        dist.all_reduce(torch.ones(RANK + 1), group=group)
-    except RuntimeError as error:
-        assert "mdist_all_reduce" in str(error), error
-    else:
-        raise AssertionError("workers that disagree were not told so")
+    disagree(group)
     dist.destroy_process_group(group)
 
 
