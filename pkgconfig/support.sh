@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # What the parts of a release share: read by pkgconfig/release and by each pkgconfig/*/make, which it runs.
 #
 # A part runs in the root of a clean copy of the sources, and may change that copy's own folder, no other. It gets:
