@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `mdist`. It uses libmdist from outside, by its public headers only.
 #include "bench/bench.h"
+#include "bench/beside.h"
 #include "bench/costs.h"
 #include "bench/elastic.h"
 #include "bench/workers.h"
@@ -80,6 +81,12 @@ CLI::Option *add_workers(CLI::App &bench, mdist::WorkersOptions &options) {
          "NAME"},
     };
     for (const auto &[option, type] : others) option->type_name(type)->needs(workers)->delimiter(',');
+    CLI::Option *beside = bench.add_option("--beside", options.beside,
+                                           "with --workers: all-reduces of float32 beside those of an MPI, whose "
+                                           "launcher started this: mpi, or its library");
+    beside->type_name("mpi|FILE")->needs(workers)->check(plain(CLI::IsMember({"mpi"}) | CLI::ExistingFile));
+    for (const char *other : {"--collective", "--dtype", "--op", "--root", "--memory"})
+        beside->excludes(bench.get_option(other));
     return workers;
 }
 
@@ -221,6 +228,7 @@ int dispatch(int argc, char **argv) {
     bench->footer(
         "Examples:\n\n    mdist bench --filter all_reduce\n"
         "    mdist launch -n 4 -- mdist bench --workers --max 1MiB\n"
+        "    mpirun -n 4 mdist bench --workers --beside mpi\n"
         "    mdist bench --elastic");
 
     mdist::LaunchOptions launch_options;
@@ -284,7 +292,9 @@ int dispatch(int argc, char **argv) {
         return records_options.check.empty() ? mdist::make_records(records_options)
                                              : mdist::check_records(records_options);
     workers_options.quick = options.quick;
-    if (bench->parsed() && *workers) return mdist::bench_workers(workers_options, json);
+    if (bench->parsed() && *workers)
+        return workers_options.beside.empty() ? mdist::bench_workers(workers_options, json)
+                                              : mdist::bench_beside_mpi(workers_options, json);
     if (bench->parsed() && *costs) return mdist::bench_job_costs(options, json);
     if (bench->parsed() && *elastic_worker) return mdist::run_elastic_bench_worker();
     if (bench->parsed() && *elastic) return mdist::bench_elastic(options, json);

@@ -20,6 +20,7 @@ struct WorkersOptions {
     std::vector<std::string> ops = {"sum"};
     uint32_t root = 0;
     std::string memory = "ordinary"; // or "library": from mdist_alloc
+    std::string beside;              // "mpi", or a file with MPI's library; empty: libmdist alone
 };
 
 /// Prints to stdout. Returns the exit status, the same on all workers: 1 if a result was wrong.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/workers_report.h"
 
+#include "counted.h"
+
 #include <cinttypes>
 #include <cstdio>
 #include <iostream>
@@ -63,6 +65,32 @@ void print_workers_json(const MeasuredJob &job, const std::vector<WorkersRow> &r
         }
         all["rows"].push_back(json);
     }
+    std::cout << all.dump(2) << "\n";
+}
+
+void print_beside_header(uint32_t workers, const std::string &mpi) {
+    std::printf("# all-reduce of float32, sum, in place; %s; medians, of the slowest worker\n",
+                counted(workers, "worker").c_str());
+    std::printf("# libmdist beside %s, in turns, in the same processes\n", mpi.c_str());
+    std::printf("# %10s  %12s  %12s  %8s  %6s\n", "size", "libmdist", "MPI", "times", "#wrong");
+    std::printf("# %10s  %12s  %12s  %8s\n", "(B)", "(us)", "(us)", "as fast");
+}
+
+void print_beside_row(const BesideRow &row) {
+    std::printf("  %10" PRIu64 "  %12.2f  %12.2f  %8.2f  %6" PRIu64 "\n", row.bytes, row.mdist_us, row.mpi_us,
+                row.times, row.wrong);
+    std::fflush(stdout);
+}
+
+void print_beside_json(uint32_t workers, const std::string &mpi, const std::vector<BesideRow> &rows) {
+    nlohmann::ordered_json all = {
+        {"version", mdist_version()}, {"workers", workers}, {"mpi", mpi}, {"rows", nlohmann::ordered_json::array()}};
+    for (const BesideRow &row : rows)
+        all["rows"].push_back({{"bytes", row.bytes},
+                               {"mdist_us", row.mdist_us},
+                               {"mpi_us", row.mpi_us},
+                               {"times", row.times},
+                               {"wrong", row.wrong}});
     std::cout << all.dump(2) << "\n";
 }
 

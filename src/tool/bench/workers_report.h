@@ -32,4 +32,16 @@ void print_workers_json(const MeasuredJob &job, const std::vector<WorkersRow> &r
 /// "sum", "mean" ...
 const char *op_name(mdist_reduce_op_t op);
 
+/// One size of `--beside mpi`.
+struct BesideRow {
+    uint64_t bytes;
+    double mdist_us, mpi_us;
+    double times; // how many times as fast libmdist is: the median of the rounds' own
+    uint64_t wrong;
+};
+
+void print_beside_header(uint32_t workers, const std::string &mpi);
+void print_beside_row(const BesideRow &row);
+void print_beside_json(uint32_t workers, const std::string &mpi, const std::vector<BesideRow> &rows);
+
 } // namespace mdist
