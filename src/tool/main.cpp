@@ -6,6 +6,7 @@
 #include "bench/elastic.h"
 #include "bench/workers.h"
 #include "check/check.h"
+#include "check/gpu.h"
 #include "env.h"
 #include "help/completions.h"
 #include "help/page.h"
@@ -127,7 +128,11 @@ void add_check(CLI::App &check, mdist::CheckOptions &options) {
         ->type_name("SECONDS")
         ->capture_default_str();
     check.footer("Examples:\n\n    mdist check --config job.yaml\n    mdist launch -n 2 -- mdist check --join");
-    check.add_flag("--join", options.join, "also form the job and compute sums; start it on all workers at once");
+    CLI::Option *join =
+        check.add_flag("--join", options.join, "also form the job and compute sums; start it on all workers at once");
+    check.add_flag("--gpu", options.gpu, "try this machine's GPUs instead, in five minutes, and print a report")
+        ->excludes(join)
+        ->excludes("--config");
 }
 
 /// Whether the first word names a command. If not, prints what is wrong with it.
@@ -284,6 +289,7 @@ int dispatch(int argc, char **argv) {
     if (version->parsed()) std::cout << mdist::version_line() << "\n";
     if (env->parsed()) return mdist::print_environment(json);
     if (keys->parsed()) return mdist::print_keys(markdown);
+    if (check->parsed() && check_options.gpu) mdist::check_gpu();
     if (check->parsed()) return mdist::run_check(check_options);
     if (launch->parsed()) return mdist::run_launch(launch_options);
     if (secret->parsed()) return mdist::make_secret(secret_options);

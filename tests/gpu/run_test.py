@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/gpu/run on programs that do what programs do on a broken card, and on a driver that hangs. Whatever one of them
+"""tests/gpu/run, and report, on programs that do what programs do on a broken card, and on a driver that hangs. Whatever one of them
 does, the others still run, and the end says what happened to each.
 
 run_test.py
@@ -43,6 +43,12 @@ REQUIRED = [
     "not ok tests/gpu/comm/gpu_several_workers made 0 checks of 4",
 ]
 
+REPORTED = [
+    "index, name",
+    "    skipped: skip several this machine has 1",
+    "  library_checks replicas: third a reason",
+    "  module_checks lifecycle: tests/gpu/module_checks lifecycle ended with status 139",
+]
 
 # A driver that works, one in which a command hangs, and one in which nothing ends the command. There, the command that
 # should end it waits for it.
@@ -121,6 +127,23 @@ def problems_of_hang(folder, limit_s):
     yield from problems_of_driver(lines, NOT_ENDED.format(limit_s))
 
 
+def problems_of_report(folder):
+    """A row for each group, with what it proves and why something was skipped, and then what failed."""
+    write(folder / "nvidia-smi", SMI)
+    write(folder / "tests/gpu/report", RUN.with_name("report").read_text())
+    result = subprocess.run([folder / "tests/gpu/report"], stdin=subprocess.DEVNULL, text=True, capture_output=True,
+                            timeout=PATIENCE_S, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+    lines = result.stdout.splitlines()
+    if result.returncode != 1 or result.stderr or len(lines) > 100:
+        yield f"report ended with {result.returncode} and {len(lines)} lines: {result.stderr}"
+    if lines[-1] != "8 passed, 4 failed, 3 skipped":
+        yield f"its last line is: {lines[-1]}"
+    groups = [line for line in lines if " passed " in line and " failed " in line]
+    if len(groups) != 8 or any("   " not in line.split("skipped", 1)[1] for line in groups):
+        yield f"it has these rows: {groups}"
+    yield from (f"it did not print: {line}" for line in REPORTED if line not in lines)
+
+
 def problems_of_driver(lines, said):
     if sum(line.startswith(said) for line in lines) != 1:
         yield f"it did not say once: {said}"
@@ -138,10 +161,10 @@ def main():
                       if name.startswith(program))
             write(folder / "tests/gpu" / program, "\n".join(bodies))
         write(folder / "timeout", TIMEOUT)
-        found = list(problems(folder))
+        found = [*problems(folder), *problems_of_report(folder)]
     for problem in found:
         print(problem)
-    print(len(WANTED) + len(REQUIRED) + 5, "lines checked,", len(found), "wrong")
+    print(len(WANTED) + len(REQUIRED) + len(REPORTED) + 8, "lines checked,", len(found), "wrong")
     return 1 if found else 0
 
 

@@ -10,6 +10,7 @@ namespace mdist {
 struct CheckOptions {
     std::string config; // YAML file; empty: the file in MDIST_CONFIG, if that is set
     double timeout_s = 2;
+    bool gpu = false;  // check_gpu() in its place
     bool join = false; // all workers check at the same time, and also form the group
 };
 
