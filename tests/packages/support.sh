@@ -13,7 +13,7 @@ check() {
     shift
     (set -e && "$@") >"$work/output" 2>&1 </dev/null &
     wait $! || status=$?
-    seconds=$(sed -n 's/^time: //p' "$work/output")
+    seconds=$(sed -n 's/^.*time: \([0-9]* s\)$/\1/p' "$work/output")
     case $status in
     0) passed=$((passed + 1)) && printf 'ok - %s%s\n' "$name" "${seconds:+ ($seconds)}" ;;
     77) skipped=$((skipped + 1)) && printf 'skip - %s: %s\n' "$name" "$(tail -n 1 "$work/output")" ;;
