@@ -46,10 +46,10 @@ def build(folder):
                         "-Dffi=disabled"], check=True)
         subprocess.run(["meson", "install", "-C", made, "--tags", "runtime"], check=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        raise SystemExit(f"libmdist could not be built: {error}. It needs g++ or clang++, Meson 1.0.1 or later, Ninja, "
-                         "pkg-config, and the headers of libyaml, zlib and nlohmann-json (Debian: g++ meson ninja-build "
-                         "pkg-config libyaml-dev zlib1g-dev nlohmann-json3-dev). To use a libmdist that is installed, "
-                         "set MDIST_BUNDLE=none") from None
+        raise SystemExit(f"libmdist could not be built: {error}. It needs g++ or clang++, Meson 1.0.1 or later, "
+                         "Ninja, pkg-config, and the headers of libyaml, zlib and nlohmann-json (Debian: g++ meson "
+                         "ninja-build pkg-config libyaml-dev zlib1g-dev nlohmann-json3-dev). To use a libmdist that "
+                         "is installed, set MDIST_BUNDLE=none") from None
     return installed
 
 

@@ -12,11 +12,11 @@ from ._library import _BUNDLE, _loaded_file
 
 
 def _places() -> list[Path]:
-    """Where the program may be: beside the library, where an installation or a build folder has it, or in this package."""
+    """Where the program may be: beside the library, where an installation or a build has it, or in this package."""
     folder = _loaded_file().parent
     above = [*folder.parents][:2]  # lib, or lib/x86_64-linux-gnu
-    places = [folder / "mdist", *(one / place / "mdist" for one in above for place in ("bin", "src")), _BUNDLE / "bin/mdist"]
-    return list(dict.fromkeys(places))
+    places = [folder, *(one / place for one in above for place in ("bin", "src")), _BUNDLE / "bin"]
+    return list(dict.fromkeys(place / "mdist" for place in places))
 
 
 def main() -> None:

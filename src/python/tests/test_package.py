@@ -236,7 +236,8 @@ class Installation(unittest.TestCase):
         done = subprocess.run([sys.executable, "setup.py", "--quiet", "build"], capture_output=True, text=True,
                               cwd=self.source, env={**os.environ, "MDIST_BUNDLE": "/nowhere/libmdist.so.2"})
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("MDIST_BUNDLE names '/nowhere/libmdist.so.2', which is neither a file nor a folder", done.stdout + done.stderr)
+        self.assertIn("MDIST_BUNDLE names '/nowhere/libmdist.so.2', which is neither a file nor a folder",
+                      done.stdout + done.stderr)
 
     def library(self):
         """The file of the library that this process has loaded."""
