@@ -18,12 +18,14 @@ is `[64][784]` there and `(784, 64)` here, the same bytes.
 module Mdist
 
 using Libdl
+using Pkg.Artifacts: artifact_exists, artifact_meta, artifact_path
 
 # Everything else is Mdist.x: other packages have a `batch`, a `tensor` or a `test`, too.
 export Checkpoint, Config, Dataset, Gradients, MdistError, Replica, Strategy, Value, Variable
 export all_gather!, all_reduce!, all_to_all!, local_index, reduce_scatter!, replica_count, replica_id
 
 include("library.jl")
+include("loading.jl")
 include("error.jl")
 include("handle.jl")
 include("config.jl")
@@ -61,10 +63,7 @@ include("membership.jl")
 include("elastic.jl")
 
 function __init__()
-    # What is loaded already is found by its soname from then on, so that this decides which file libmdist.so.2 is.
-    # (As the constant itself it would be frozen into the precompiled module.)
-    path = get(ENV, "MDIST_LIBRARY", "")
-    isempty(path) || Libdl.dlopen(path)
+    load_library()
     append!(CALLING_THREADS, zeros(Csize_t, Threads.nthreads()))
     append!(OWNERS, fill(nothing, last(pool_threads())))
     return nothing

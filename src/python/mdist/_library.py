@@ -12,7 +12,8 @@ from typing import Any, Iterator
 from ._abi import FUNCTIONS
 
 _SONAME = "libmdist.so.2"
-_BUNDLED = pathlib.Path(__file__).with_name(_SONAME)  # a wheel may bring it
+_BUNDLE = pathlib.Path(__file__).with_name("_bundle")  # what a wheel brings of an installation: lib, and bin
+_BUNDLED = _BUNDLE / "lib" / _SONAME
 
 
 def _names() -> Iterator[str]:

@@ -174,13 +174,33 @@ class Installation(unittest.TestCase):
         code = ("import mdist; print(mdist.version()); "
                 "print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libmdist' in line})")
         found = self.run_installed(target, code)
-        self.assertEqual(found.stdout.split(), [str(mdist.version()), str(target / "mdist" / "libmdist.so.2")],
+        self.assertEqual(found.stdout.split(), [str(mdist.version()), str(target / "mdist/_bundle/lib/libmdist.so.2")],
                          found.stderr)
-        brought = {file.name for file in (target / "mdist").glob("lib*.so*")}
+        self.assertFalse((target / "bin/mdist").exists())
+        brought = {file.name for file in (target / "mdist/_bundle/lib").iterdir()}
         self.assertTrue({"libmdist.so.2", "libyaml-0.so.2"} <= brought and "libc.so.6" not in brought, brought)
         code = "import mdist; print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libyaml' in line})"
         found = self.run_installed(target, code)
-        self.assertEqual(found.stdout.split(), [str(target / "mdist" / "libyaml-0.so.2")], found.stderr)
+        self.assertEqual(found.stdout.split(), [str(target / "mdist/_bundle/lib/libyaml-0.so.2")], found.stderr)
+
+    def test_a_wheel_can_bring_the_program_as_a_command(self):
+        installation, target = self.folder / "installation", self.folder / "installed"
+        (installation / "lib/x86_64-linux-gnu").mkdir(parents=True)
+        (installation / "bin").mkdir()
+        shutil.copy(self.library(), installation / "lib/x86_64-linux-gnu/libmdist.so.2")
+        (installation / "bin/mdist").write_text("#!/bin/sh\necho \"$0\" \"$@\"\n")
+        (installation / "bin/mdist").chmod(0o755)
+        done = pip("install", "--no-index", "--no-build-isolation", "--no-deps", "--no-compile", f"--target={target}",
+                   str(self.source), MDIST_BUNDLE=str(installation))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        environment = {**os.environ, "PYTHONPATH": str(target), "PATH": f"{target / 'bin'}:/usr/bin:/bin"}
+        environment.pop("MDIST_LIBRARY", None)
+        for command in ([str(target / "bin/mdist")], [sys.executable, "-m", "mdist"]):
+            found = subprocess.run([*command, "launch", "-n", "2"], capture_output=True, text=True, env=environment)
+            self.assertEqual(found.stdout, f"{target / 'mdist/_bundle/bin/mdist'} launch -n 2\n", found.stderr)
+        (target / "mdist/_bundle/bin/mdist").unlink()  # then the command must not run itself
+        found = subprocess.run(["mdist", "version"], capture_output=True, text=True, env=environment, cwd=self.folder)
+        self.assertIn("there is no program mdist at", found.stderr)
 
     def test_a_library_that_libmdist_needs_is_named(self):
         (self.folder / "libneeded.c").write_text("")
@@ -216,7 +236,8 @@ class Installation(unittest.TestCase):
         done = subprocess.run([sys.executable, "setup.py", "--quiet", "build"], capture_output=True, text=True,
                               cwd=self.source, env={**os.environ, "MDIST_BUNDLE": "/nowhere/libmdist.so.2"})
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("MDIST_BUNDLE names '/nowhere/libmdist.so.2', which is no file", done.stdout + done.stderr)
+        self.assertIn("MDIST_BUNDLE names '/nowhere/libmdist.so.2', which is neither a file nor a folder",
+                      done.stdout + done.stderr)
 
     def library(self):
         """The file of the library that this process has loaded."""
