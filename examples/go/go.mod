@@ -1,7 +1,7 @@
-module libmdist/examples
+module example.org/libmdist/examples/go
 
 go 1.19
 
-require libmdist v0.0.0
+require example.org/libmdist/src/go v0.3.0
 
-replace libmdist => ../../src/go
+replace example.org/libmdist/src/go => ../../src/go

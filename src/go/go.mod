@@ -1,3 +1,3 @@
-module libmdist
+module example.org/libmdist/src/go
 
 go 1.19

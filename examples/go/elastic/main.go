@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 const (

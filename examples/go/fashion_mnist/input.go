@@ -2,7 +2,7 @@
 
 package main
 
-import "libmdist/mdist"
+import "example.org/libmdist/src/go/mdist"
 
 // newInput makes batches {float32 images [rows][784], uint8 labels [rows]}, split among the replicas. The last batch
 // may be short. With a seed other than 0, each iteration has another order.

@@ -20,7 +20,7 @@ import (
 	"os"
 	"time"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 const (

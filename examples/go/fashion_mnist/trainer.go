@@ -7,7 +7,7 @@ import (
 	"hash/fnv"
 	"math"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 const initialSeed = 1

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"log"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 func main() {

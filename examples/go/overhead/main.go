@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 const blocks = 5

@@ -2,7 +2,7 @@
 
 package main
 
-import "libmdist/mdist"
+import "example.org/libmdist/src/go/mdist"
 
 // team has one goroutine for each replica except replica 0, which the caller runs. The goroutines wait for runs.
 type team struct {

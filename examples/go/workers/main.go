@@ -10,7 +10,7 @@ import (
 	"os"
 	"sync/atomic"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 func main() {

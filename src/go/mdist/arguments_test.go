@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // refuses tells whether a call failed as one with an argument that C has no way to be told, with words that help.

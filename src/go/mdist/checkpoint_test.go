@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // save leaves checkpoint 3 in a folder: two variables and a text.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // sumOf adds up id + 1 and 10 times as much over two replicas.

@@ -28,6 +28,9 @@ func NewConfig() (*Config, error) {
 // NewEmptyConfig returns a config with every key at its default; the environment is not looked at. A launcher's workers
 // that use it train alone, or are refused.
 func NewEmptyConfig() (*Config, error) {
+	if err := checkVersion(); err != nil {
+		return nil, err
+	}
 	config := &Config{}
 	var story *C.mdist_error_t
 	if err := check(C.mdist_config_create(&config.handle, &story), &story); err != nil {

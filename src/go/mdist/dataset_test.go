@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // rows is a dataset of so many rows {2i, 2i + 1} with label i.

@@ -20,6 +20,9 @@ cause: errors.Is and errors.As find the step's own error in it, or a [*PanicErro
 can be used again. A step on library threads, a merge, an update or a map function must not call runtime.Goexit
 (so not t.FailNow either): there are frames of the library below it. In steps on goroutines that is one more error.
 
+Programs load libmdist when they start. [NewConfig] and [NewStrategy] fail, reason "different_version", if it is another
+0.N than the one whose headers the package was compiled with, or an older one.
+
 # Memory
 
 Slices may be given to any call that ends before it returns: the library has forgotten them by then, and nothing of

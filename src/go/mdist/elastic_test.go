@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // What of elastic jobs can be shown in one process of fixed size; elastic/main.go has the rest.

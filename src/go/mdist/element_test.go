@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 func TestAMapComputesElementsOnAllReplicas(t *testing.T) {

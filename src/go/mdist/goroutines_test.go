@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // Every replica is used on four threads in turn: as each goroutine is locked to its own, and all are alive, no two are

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // The tests of GPUs run where the library's module for them is a fake, whose memory crashes whoever touches it from the

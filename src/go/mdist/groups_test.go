@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // compose combines functions a * x + b: associative, not commutative.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // numbers is a dataset of the batches of 0, 1, 2 ...

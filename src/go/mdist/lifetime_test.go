@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // usage is what a process holds. Of threads the library's alone count: Go keeps one for each call into C that was under way

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 func TestMemoryIsAlignedZeroAndOutlivesItsStrategy(t *testing.T) {

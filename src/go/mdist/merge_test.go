@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 func TestAMergeRunsOnceAndGivesEachReplicaItsPart(t *testing.T) {

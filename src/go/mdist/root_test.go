@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 func TestOnlyTheRootGetsAndOnlyTheRootGives(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 func TestStepsSeeTheirReplicaAndTheirPartOfTheArguments(t *testing.T) {

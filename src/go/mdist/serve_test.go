@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 func TestStepsAndUpdatesRunByTheirNames(t *testing.T) {

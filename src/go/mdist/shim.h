@@ -8,8 +8,8 @@
 
 #include <mdist/mdist.h>
 
-#if MDIST_VERSION < 300
-#error "this package needs libmdist 0.3.0 or later; PKG_CONFIG_PATH decides which one pkg-config finds"
+#if MDIST_VERSION / 100 != 3
+#error "this package needs libmdist 0.3; PKG_CONFIG_PATH decides which one pkg-config finds"
 #endif
 
 enum { MDISTGO_DIRECT = 16 };

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // Go itself forgets SIGXFSZ, but whoever asked for signals would get it.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // all reads a component of every element.

@@ -23,6 +23,9 @@ type Strategy struct {
 
 // NewStrategy creates a strategy from a config, or from the environment if that is nil.
 func NewStrategy(config *Config) (*Strategy, error) {
+	if err := checkVersion(); err != nil {
+		return nil, err
+	}
 	var settings *C.mdist_config_t
 	if config != nil {
 		settings = config.handle

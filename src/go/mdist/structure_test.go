@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // plain is a value of one tensor.

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 // run is the signature of both ways to run a step.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"libmdist/mdist"
+	"example.org/libmdist/src/go/mdist"
 )
 
 func TestAStartedCollectiveIsTestedUntilItIsDone(t *testing.T) {

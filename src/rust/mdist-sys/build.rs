@@ -1,31 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finds libmdist: where MDIST_LIB_DIR and MDIST_INCLUDE_DIR say, else by pkg-config.
+//! Finds libmdist, or builds it. The first of these that applies:
+//!
+//! 1. MDIST_LIB_DIR and MDIST_INCLUDE_DIR name the folders of the library and of its headers.
+//! 2. MDIST_BUNDLED=1, or the feature `bundled` without MDIST_BUNDLED=0, builds the sources that
+//!    came with this crate.
+//! 3. pkg-config knows where it is.
 //!
 //! MDIST_STATIC=1 links the static library, and with it what the library itself needs. Dependents
 //! read the folder of the headers from DEP_MDIST_INCLUDE.
-use std::env;
-use std::process::{exit, Command};
+#[path = "link/bundled.rs"]
+mod bundled;
+#[path = "link/installed.rs"]
+mod installed;
+#[path = "link/version.rs"]
+mod version;
 
-const OVERRIDES: [&str; 3] = ["MDIST_LIB_DIR", "MDIST_INCLUDE_DIR", "MDIST_STATIC"];
+use std::env;
+use std::process::exit;
+
+const OVERRIDES: [&str; 4] = [
+    "MDIST_LIB_DIR",
+    "MDIST_INCLUDE_DIR",
+    "MDIST_STATIC",
+    "MDIST_BUNDLED",
+];
 const PKG_CONFIG: [&str; 3] = ["PKG_CONFIG", "PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR"];
-const NEEDED_BY_STATIC: [&str; 6] = ["yaml", "z", "sodium", "stdc++", "pthread", "m"];
+const COMPILERS: [&str; 4] = ["CC", "CXX", "CFLAGS", "CXXFLAGS"];
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    for name in OVERRIDES.iter().chain(&PKG_CONFIG).chain(&["DOCS_RS"]) {
+    println!("cargo:rerun-if-changed=link");
+    for name in OVERRIDES
+        .iter()
+        .chain(&PKG_CONFIG)
+        .chain(&COMPILERS)
+        .chain(&["DOCS_RS"])
+    {
         println!("cargo:rerun-if-env-changed={name}");
     }
-    let is_static = match set("MDIST_STATIC").as_deref() {
-        None | Some("0") => false,
-        Some("1") => true,
-        Some(other) => fail(&format!("MDIST_STATIC is \"{other}\"; it can be 0 or 1")),
-    };
+    let is_static = switch("MDIST_STATIC").unwrap_or(false);
+    let is_bundled =
+        switch("MDIST_BUNDLED").unwrap_or_else(|| set("CARGO_FEATURE_BUNDLED").is_some());
     if set("DOCS_RS").is_some() {
         return; // documentation needs no library, and docs.rs has none
     }
     match set("MDIST_LIB_DIR") {
-        Some(folder) => link_from(&folder, is_static),
-        None => link_by_pkg_config(is_static),
+        Some(folder) => installed::link_from(&folder, is_static),
+        None if is_bundled => bundled::build_and_link(),
+        None => installed::link_by_pkg_config(is_static),
     }
 }
 
@@ -34,61 +56,15 @@ fn set(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn link_from(folder: &str, is_static: bool) {
-    println!("cargo:rustc-link-search=native={folder}");
-    link_mdist(is_static);
-    if is_static {
-        for library in NEEDED_BY_STATIC {
-            println!("cargo:rustc-link-lib={library}");
-        }
-    }
-    if let Some(include) = set("MDIST_INCLUDE_DIR") {
-        println!("cargo:include={include}");
+fn switch(name: &str) -> Option<bool> {
+    match set(name)?.as_str() {
+        "0" => Some(false),
+        "1" => Some(true),
+        other => fail(&format!("{name} is \"{other}\"; it can be 0 or 1")),
     }
 }
 
-fn link_mdist(is_static: bool) {
-    println!(
-        "cargo:rustc-link-lib={}mdist",
-        if is_static { "static=" } else { "" }
-    );
-}
-
-fn link_by_pkg_config(is_static: bool) {
-    let mode: &[&str] = if is_static { &["--static"] } else { &[] };
-    for flag in pkg_config(&[mode, &["--libs", "mdist >= 0.3"]].concat()).split_whitespace() {
-        match flag.split_at(flag.len().min(2)) {
-            ("-L", folder) => println!("cargo:rustc-link-search=native={folder}"),
-            ("-l", "mdist") => link_mdist(is_static),
-            ("-l", library) => println!("cargo:rustc-link-lib={library}"),
-            _ => {} // for the C compiler
-        }
-    }
-    let include =
-        set("MDIST_INCLUDE_DIR").unwrap_or_else(|| pkg_config(&["--variable=includedir", "mdist"]));
-    println!("cargo:include={}", include.trim());
-}
-
-fn pkg_config(arguments: &[&str]) -> String {
-    let program = set("PKG_CONFIG").unwrap_or_else(|| "pkg-config".to_string());
-    let output = Command::new(&program)
-        .arg("--print-errors")
-        .args(arguments)
-        .output()
-        .unwrap_or_else(|error| {
-            fail(&format!(
-                "cannot run {program}: {error}; install it, or set MDIST_LIB_DIR"
-            ))
-        });
-    if !output.status.success() {
-        let reason = String::from_utf8_lossy(&output.stderr);
-        fail(&format!(
-            "{reason}install libmdist, point PKG_CONFIG_PATH at its mdist.pc, or set MDIST_LIB_DIR"
-        ));
-    }
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
+/// Ends the build.
 fn fail(sentence: &str) -> ! {
     eprintln!("mdist-sys: {sentence}");
     exit(1)

@@ -8,6 +8,7 @@ use std::ptr::{self, NonNull};
 use mdist_sys as sys;
 
 use crate::error::{call, make, text, Error, Result};
+use crate::version::check_version;
 
 /// Plain data, read when a strategy is created.
 pub struct Config(NonNull<sys::mdist_config>);
@@ -28,6 +29,7 @@ impl Config {
     /// Every key at its default, the environment not looked at. A launcher's workers that use it
     /// train alone, or are refused.
     pub fn empty() -> Result<Config> {
+        check_version()?;
         // Safety: an out parameter.
         let handle = make(|out, error| unsafe { sys::mdist_config_create(out, error) })?;
         Ok(Config(

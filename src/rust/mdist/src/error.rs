@@ -141,7 +141,7 @@ impl Error {
         let known = Status::from_raw(status);
         let mut message = text(sys::mdist_error_message(error));
         if known == Status::Internal && status != sys::MDIST_ERR_INTERNAL {
-            message += &format!(" (status {status}, which this crate does not know)");
+            message = format!("{message} (status {status}, which this crate does not know)");
         }
         let story = Story {
             status: known,

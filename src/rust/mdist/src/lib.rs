@@ -86,6 +86,7 @@ mod transforms;
 mod update;
 mod value;
 mod variable;
+mod version;
 mod work;
 
 pub use array::Array;
@@ -119,13 +120,8 @@ pub use tensor::{Device, Tensor, TensorMut};
 pub use threads::{Entered, OpenRun};
 pub use value::{Value, ValueKind};
 pub use variable::{Aggregation, Assign, Synchronization, Variable, VariableOptions};
+pub use version::version;
 pub use work::{OwnedBuffers, Work};
-
-/// Version of the library that is running: 10000 * major + 100 * minor + patch.
-pub fn version() -> u32 {
-    // Safety: no arguments.
-    unsafe { mdist_sys::mdist_version() }
-}
 
 /// Whether this build and this host can do something: "cuda", "avx2" ...
 pub fn has(feature: &str) -> bool {

@@ -15,6 +15,7 @@ use crate::dataset::Dataset;
 use crate::error::{call, make, Error, Result};
 use crate::names::Names;
 use crate::tensor::Tensor;
+use crate::version::check_version;
 use crate::{Config, Value};
 
 /// How replicas' elements become one.
@@ -78,6 +79,7 @@ impl Strategy {
     }
 
     fn create(config: *const sys::mdist_config) -> Result<Strategy> {
+        check_version()?;
         // Safety: a config that is borrowed, and so not changing, or NULL.
         let handle = make(|out, error| unsafe { sys::mdist_strategy_create(config, out, error) })?;
         Ok(Strategy {

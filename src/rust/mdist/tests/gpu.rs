@@ -132,14 +132,14 @@ fn graphs_are_recorded_once() {
             copy_tensor(from.tensor_mut(0).unwrap().tensor_mut(), &[i as f32][..]).unwrap();
             strategy
                 .run(|replica| {
+                    let copy = || {
+                        *calls.lock().unwrap() += 1;
+                        let mut to = replica.tensor_mut(&to)?;
+                        replica.copy_tensor(to.tensor_mut(), from.tensor(0)?.tensor())
+                    };
                     // Safety: the variables live as long as the strategy.
-                    Ok(unsafe {
-                        replica.graph(7, || {
-                            *calls.lock().unwrap() += 1;
-                            let mut to = replica.tensor_mut(&to)?;
-                            replica.copy_tensor(to.tensor_mut(), from.tensor(0)?.tensor())
-                        })?
-                    })
+                    unsafe { replica.graph(7, copy)? };
+                    Ok(())
                 })
                 .unwrap();
             let here = to.tensor(0).unwrap().tensor().to_vec::<f32>().unwrap();

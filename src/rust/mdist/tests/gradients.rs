@@ -29,8 +29,8 @@ fn compute(
     let mut error = [0.0; POINTS];
     for (i, error) in error.iter_mut().enumerate() {
         let (mut found, mut wanted) = (parameters[WEIGHTS], 3.0);
-        for j in 0..WEIGHTS {
-            found += parameters[j] * input(id, round, i, j);
+        for (j, parameter) in parameters[..WEIGHTS].iter().enumerate() {
+            found += parameter * input(id, round, i, j);
             wanted += (0.5 - 0.125 * j as f64) * input(id, round, i, j);
         }
         *error = found - wanted;

@@ -85,7 +85,7 @@ impl<T: Element + PartialEq + Debug> Case<T> {
             &found,
             if first { &both } else { &[] },
         )?;
-        let given = if first { both.clone() } else { vec![] };
+        let given = if first { both } else { vec![] };
         let found = replica.scatter_start(0, given, one())?.wait()?;
         same("scatter_start", &found.1, &[own])?;
         let receiving = replica.receive_start(1 - replica.id(), 2, one())?;

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154
+# What the tests of packages share: they source it with the folder of products in $dist, and a folder of their own in
+# $work.
+#
+# Each check prints one line, "ok - what" or "not ok - what" with the reason.
+
+passed=0 failed=0 skipped=0
+
+ok() { # WHAT
+    printf 'ok - %s\n' "$1"
+    passed=$((passed + 1))
+}
+
+not_ok() { # WHAT TEXT
+    printf 'not ok - %s\n%s\n' "$1" "$2"
+    failed=$((failed + 1))
+}
+
+skip() { # WHAT WHY
+    printf 'skip - %s: %s\n' "$1" "$2"
+    skipped=$((skipped + 1))
+}
+
+same() { # WHAT EXPECTED FOUND
+    if [[ $2 == "$3" ]]; then ok "$1"; else not_ok "$1" "$(printf 'expected:\n%s\nfound:\n%s' "$2" "$3")"; fi
+}
+
+passes() { # WHAT COMMAND...
+    local what=$1 text start=$SECONDS
+    shift
+    if text=$("$@" 2>&1); then ok "$what ($((SECONDS - start)) s)"; else not_ok "$what" "$(tail -n 40 <<<"$text")"; fi
+}
+
+refuses() { # WHAT WORDS COMMAND...: the command fails, and says these words
+    local what=$1 words=$2 text
+    shift 2
+    if text=$("$@" 2>&1); then
+        not_ok "$what" "it did not fail: $(tail -n 20 <<<"$text")"
+    elif [[ $text == *"$words"* ]]; then
+        ok "$what, which says: $words"
+    else
+        not_ok "$what" "$(printf 'expected: %s\nfound: %s' "$words" "$(tail -n 40 <<<"$text")")"
+    fi
+}
+
+# bare_library: prints the folder of an installation: MDIST_BARE, or what it unpacks of the tar among the products.
+bare_library() {
+    local file
+    [[ -z ${MDIST_BARE:-} ]] || { echo "$MDIST_BARE" && return; }
+    for file in "$dist"/*.tar.gz; do
+        if tar -tzf "$file" 2>/dev/null | grep -E '^[^/]+/lib/libmdist\.so\.2$' >/dev/null; then
+            mkdir -p "$work/bare"
+            tar -xzf "$file" -C "$work/bare" --strip-components=1
+            echo "$work/bare"
+            return
+        fi
+    done
+    echo "error: no .tar.gz in $dist has the library, lib/libmdist.so.2. Make one by pkgconfig/release, or set" \
+        'MDIST_BARE to the folder of an installation' >&2
+    return 1
+}
+
+# other_version FOLDER NAME: a library that says it is libmdist 0.2.9, to be loaded before the real one: FOLDER/NAME.
+other_version() {
+    mkdir -p "$1"
+    echo 'unsigned mdist_version(void) { return 209; }' | cc -x c -shared -fPIC -o "$1/$2" -Wl,-soname,"$2" -
+}
+
+# finish: the line that tells how it went, and the status.
+finish() {
+    printf '%d passed, %d failed' "$passed" "$failed"
+    ((skipped == 0)) || printf ', %d skipped' "$skipped"
+    printf '\n'
+    ((failed == 0))
+}
