@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154
-# What the tests of packages share: they source it with the folder of products in $dist, and a folder of their own in
-# $work.
+# What the tests of packages share. They source it with `set -euo pipefail` and the folder of products in $dist. They get a
+# folder of their own, $work, which goes when they end.
 #
 # Each check prints one line, "ok - what" or "not ok - what" with the reason.
 
+work=$(mktemp --directory)
+trap 'chmod -R u+w "$work" 2>/dev/null; rm -rf "$work"' EXIT # Go makes its copies of modules read-only
 passed=0 failed=0 skipped=0
 
 ok() { # WHAT
@@ -43,6 +45,33 @@ refuses() { # WHAT WORDS COMMAND...: the command fails, and says these words
         not_ok "$what" "$(printf 'expected: %s\nfound: %s' "$words" "$(tail -n 40 <<<"$text")")"
     fi
 }
+
+# check WHAT COMMAND...: one check of several steps: a function, which ends at the first step that fails, or by `leave`. A
+# line `time: N s` becomes part of what is printed.
+check() {
+    local what=$1 status=0 seconds
+    shift
+    (set -e && "$@") >"$work/output" 2>&1 </dev/null &
+    wait $! || status=$?
+    seconds=$(sed -n 's/^.*time: \([0-9]* s\)$/\1/p' "$work/output")
+    case $status in
+        0) ok "$what${seconds:+ ($seconds)}" ;;
+        77) skip "$what" "$(tail -n 1 "$work/output")" ;;
+        *) not_ok "$what (status $status)" "$(tail -n 40 "$work/output")" ;;
+    esac
+}
+
+# leave REASON: ends a check that cannot be made here.
+leave() {
+    printf '%s\n' "$1"
+    exit 77
+}
+
+# alone COMMAND...: runs it with nothing of this environment: no library path, no caches, no settings.
+alone() { env -i HOME="$work/home" PATH=/usr/bin:/bin "$@"; }
+
+# block README LANGUAGE: the first block of a language in a page.
+block() { awk -v want="$2" '/^```/ { if (inside) exit; if ($0 == "```" want) { inside = 1; next } } inside' "$1"; }
 
 # bare_library: prints the folder of an installation: MDIST_BARE, or what it unpacks of the tar among the products.
 bare_library() {
