@@ -30,8 +30,8 @@ constexpr auto kTables = [] {
 }();
 
 #ifdef __x86_64__
-__attribute__((target("sse4.2"))) uint32_t by_instruction(const unsigned char *from, std::size_t bytes,
-                                                          uint32_t remainder) noexcept {
+__attribute__((target("sse4.2,crc32"))) uint32_t by_instruction(const unsigned char *from, std::size_t bytes,
+                                                                uint32_t remainder) noexcept {
     uint64_t wide = remainder;
     for (; bytes >= kWord; bytes -= kWord, from += kWord) {
         uint64_t word;
