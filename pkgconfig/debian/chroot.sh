@@ -14,6 +14,13 @@ suite_of() {
     esac
 }
 
+# mirror: where this machine's apt gets Debian from.
+mirror() {
+    # shellcheck disable=SC2016 # apt's own variable
+    apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' | grep --max-count=1 . ||
+        fail 'apt knows no mirror of Debian; run apt-get update first'
+}
+
 install_chroot_tools() {
     ((EUID == 0)) || fail 'chroots take root'
     (source tests/support/setup.sh && install_packages 'what makes clean chroots' debootstrap dpkg-dev pbuilder)
@@ -32,16 +39,19 @@ in_chroot() {
 prepare_chroot() {
     local number=$1 operation=update options=() mirror base=$chroots/debian$1.tgz
     mkdir -p "$chroots"/{build,ccache,"packages$number"}
+    # A cache for compilers, at a place that the user who builds inside (1234) can reach: CCACHEDIR is not.
     echo 'sloppiness = pch_defines,time_macros' >"$chroots/ccache/ccache.conf"
+    chown -R 1234:1234 "$chroots/ccache"
     cat >"$chroots/settings" <<END
 BUILDPLACE=$chroots/build
-CCACHEDIR=$chroots/ccache
+BUILDUSERID=1234
+EXTRAPACKAGES=ccache
+BINDMOUNTS=$chroots/ccache:/ccache
+export CCACHE_DIR=/ccache
 PBUILDERSATISFYDEPENDSCMD=/usr/lib/pbuilder/pbuilder-satisfydepends-apt
 END
     if [[ ! -s $base ]]; then
-        # shellcheck disable=SC2016 # apt's own variable
-        mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' | head -n 1)
-        [[ -n $mirror ]] || fail 'apt knows no mirror of Debian; run apt-get update first'
+        mirror=$(mirror)
         operation=create
         options=(--distribution "$(suite_of "$number")" --mirror "$mirror")
     elif [[ -z $(find "$base" -mtime +0) ]]; then
