@@ -77,16 +77,15 @@ block() { awk -v want="$2" '/^```/ { if (inside) exit; if ($0 == "```" want) { i
 bare_library() {
     local file
     [[ -z ${MDIST_BARE:-} ]] || { echo "$MDIST_BARE" && return; }
-    for file in "$dist"/*.tar.gz; do
-        if tar -tzf "$file" 2>/dev/null | grep -E '^[^/]+/lib/libmdist\.so\.2$' >/dev/null; then
-            mkdir -p "$work/bare"
-            tar -xzf "$file" -C "$work/bare" --strip-components=1
-            echo "$work/bare"
-            return
-        fi
+    for file in "$dist"/libmdist-*-linux-"$(uname -m)".tar.gz; do
+        [[ -f $file ]] || continue
+        mkdir -p "$work/bare"
+        tar -xzf "$file" -C "$work/bare" --strip-components=1
+        echo "$work/bare"
+        return
     done
-    echo "error: no .tar.gz in $dist has the library, lib/libmdist.so.2. Make one by pkgconfig/release, or set" \
-        'MDIST_BARE to the folder of an installation' >&2
+    echo "error: $dist has no libmdist-*-linux-$(uname -m).tar.gz. Make it by pkgconfig/release, or set MDIST_BARE to" \
+        'the folder of an installation' >&2
     return 1
 }
 
