@@ -151,6 +151,16 @@ class Environment(unittest.TestCase):
         self.assertIn(version, mdist("env").stdout)
 
 
+class Check(unittest.TestCase):
+    def test_checks_of_gpus_come_with_the_module(self):
+        result = mdist("check", "--gpu")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn("the checks come with the wheel mdist-cuda", result.stderr)
+
+    def test_checks_of_gpus_read_no_cluster(self):
+        self.assertEqual(mdist("check", "--gpu", "--join").returncode, 2)
+
+
 class Keys(unittest.TestCase):
     def test_the_manual_has_the_table_that_is_made_of_the_keys(self):
         with open(PAGE, encoding="utf-8") as page:

@@ -26,10 +26,9 @@ std::filesystem::path module_folder() {
 void check_gpu() {
     const std::string report = module_folder() / "gpu-checks/tests/gpu/report";
     if (access(report.c_str(), X_OK) != 0)
-        throw std::runtime_error(
-            "there is no " + report + " (" + std::strerror(errno) +
-            "): the checks come with the GPU module; install the package libmdist-cuda, or with pip "
-            "mdist-cuda");
+        throw std::runtime_error("there is no " + report + " (" + std::strerror(errno) +
+                                 "): the checks come with the wheel mdist-cuda (pip install mdist-cuda). From the "
+                                 "sources: tests/gpu/run --pack DIR, then DIR/tests/gpu/report");
     execl(report.c_str(), report.c_str(), nullptr);
     throw std::runtime_error(report + " cannot be run: " + std::strerror(errno));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mdist check --gpu`: makes the checks that need a GPU, and prints a report that fits into an issue. The checks are
-// programs of their own, which come with the GPU module (libmdist-cuda). Main thread.
+// programs of their own, which come with the wheel mdist-cuda. Main thread.
 #pragma once
 
 namespace mdist {
