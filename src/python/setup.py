@@ -24,17 +24,28 @@ SOURCES = pathlib.Path(__file__).resolve().with_name("libmdist")
 CHOSEN = os.environ.get("MDIST_BUNDLE") or (str(SOURCES) if SOURCES.is_dir() else "none")
 BRINGS_LIBRARY = CHOSEN != "none"
 # What every system has on which Python runs.
-BASE = ("libc", "libm", "libgcc_s", "libstdc++", "libz", "libpthread", "libdl", "librt", "ld-linux-x86-64")
+BASE = ("libc", "libm", "libgcc_s", "libstdc++", "libz", "libpthread", "libdl", "librt", "ld-linux-x86-64",
+        "ld-linux-aarch64")
+
+
+def comes_with_every_system(name):
+    return name.partition(".so")[0] in BASE
 
 
 def needed(library):
     """Files of the libraries that a wheel must bring beside libmdist, by their names for the loader."""
-    listed = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
-    found = dict(re.findall(r"^\s*(\S+) => (\S+)", listed, re.M))
+    asked = subprocess.run(["ldd", library], capture_output=True, text=True)
+    if asked.returncode != 0:  # of another machine
+        dynamic = subprocess.run(["readelf", "--dynamic", library], capture_output=True, text=True, check=True).stdout
+        others = [name for name in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic) if not comes_with_every_system(name)]
+        if others:
+            raise SystemExit(f"{library} is not for this machine, and needs {', '.join(others)}, which cannot be found here")
+        return {}
+    found = dict(re.findall(r"^\s*(\S+) => (\S+)", asked.stdout, re.M))
     missing = [name for name, file in found.items() if file == "not"]
     if missing:
         raise SystemExit(f"{library} needs {', '.join(missing)}, which the loader does not find here; install it first")
-    return {name: file for name, file in found.items() if name.partition(".so")[0] not in BASE}
+    return {name: file for name, file in found.items() if not comes_with_every_system(name)}
 
 
 def build(folder):
