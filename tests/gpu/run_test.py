@@ -45,7 +45,7 @@ REQUIRED = [
 
 REPORTED = [
     "index, name",
-    "    skipped: skip several this machine has 1",
+    "    skipped: several this machine has 1",
     "  library_checks replicas: third a reason",
     "  module_checks lifecycle: tests/gpu/module_checks lifecycle ended with status 139",
 ]
