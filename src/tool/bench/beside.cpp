@@ -143,6 +143,7 @@ int bench_beside_mpi(const WorkersOptions &options, bool json) {
     const std::string sentence = status < 0 ? sentence_of(status, error) : "";
     if (!run.failure.empty() || status < 0) throw std::runtime_error(run.failure.empty() ? sentence : run.failure);
     if (json && mpi->rank() == 0) print_beside_json(mpi->size(), mpi->version(), run.rows);
+    mpi->finish();
     return std::any_of(run.rows.begin(), run.rows.end(), [](const BesideRow &row) { return row.wrong != 0; }) ? 1 : 0;
 }
 

@@ -67,9 +67,6 @@ class Loaded : public Mpi {
         std::replace(version_.begin(), version_.end(), '\t', ' ');
         version_.resize(std::min(version_.find_first_of("\n,"), version_.size()));
     }
-    ~Loaded() override { finalize_(); }
-    Loaded(const Loaded &) = delete;
-    Loaded &operator=(const Loaded &) = delete;
 
     std::string version() const override { return version_; }
     uint32_t rank() const override { return static_cast<uint32_t>(rank_); }
@@ -78,6 +75,7 @@ class Loaded : public Mpi {
         all_reduce_(constants_.in_place, data, static_cast<int>(elements), constants_.floats, constants_.sum,
                     constants_.world);
     }
+    void finish() override { finalize_(); }
 
   private:
     template <class Function>

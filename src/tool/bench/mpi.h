@@ -18,11 +18,13 @@ class Mpi {
     virtual uint32_t size() const = 0;
     /// Sums floats over all ranks, in place. MPI itself ends the process if it fails.
     virtual void all_reduce(float *data, std::size_t elements) = 0;
+    /// Waits for the other ranks, and ends MPI. Not after a failure: they may wait in a sum, and nothing has a
+    /// deadline. A process that ends without it makes MPI's launcher end the others.
+    virtual void finish() = 0;
 };
 
 /// Loads and starts it: `library` is a file's path, or "mpi" for the one that the launcher's variables speak of. It
-/// must come before anything else that joins the job by PMI, and it is finalized when it goes. Throws
-/// std::runtime_error.
+/// must come before anything else that joins the job by PMI. Throws std::runtime_error.
 std::unique_ptr<Mpi> start_mpi(const std::string &library);
 
 } // namespace mdist
