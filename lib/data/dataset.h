@@ -5,9 +5,9 @@
 // Any thread may use a dataset. One thread at a time may use a stream. A stream keeps its dataset alive.
 //
 // A new source or transform is one file with three parts:
-// - a class derived from Dataset (from Transform, if it has a source). Its constructor checks the arguments and
-//   declares what the elements look like. traits() and with_sources() serve the code that explains datasets, deals
-//   them out, and recognises them again;
+// - a class derived from Streamed, and so from Dataset (from Transform, if it has a source). Its constructor checks the
+//   arguments and declares what the elements look like. traits() and with_sources() serve the code that explains
+//   datasets, deals them out, and recognises them again;
 // - a class derived from Stream. produce() makes the next element, rewind() starts again;
 // - a make_ function in transforms.h or sources.h, which is all that other files see.
 // open() hands an Iteration down from the iterator to the source. It holds what every stream must know: how to be told
@@ -179,7 +179,6 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   public:
     explicit Dataset(std::vector<Spec> spec) : paths_(paths_of(spec)), spec_(std::move(spec)) {}
     virtual ~Dataset() = default;
-    Dataset(const Dataset &) = delete;
     Dataset &operator=(const Dataset &) = delete;
 
     virtual std::unique_ptr<Stream> open(const Iteration &iteration) const = 0;
@@ -226,6 +225,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
     std::size_t component_count() const { return spec_.size(); }
 
   protected:
+    Dataset(const Dataset &) = default;
     /// Returns the reference that a stream of `dataset` holds.
     template <class T>
     static std::shared_ptr<const T> self(const T &dataset) {
@@ -258,6 +258,9 @@ class Transform : public Dataset {
     bool borrows() const override { return source_->borrows(); }
     bool callers_thread_only() const override { return source_->callers_thread_only(); }
 
+  protected:
+    void read_from(const Sources &sources) { source_ = sources[0]; }
+
   private:
     std::shared_ptr<const Dataset> source_;
 };
@@ -285,10 +288,33 @@ class Combination : public Dataset {
     bool callers_thread_only() const override;
 
   protected:
+    void read_from(const Sources &sources) { sources_ = sources; }
     std::vector<std::unique_ptr<Stream>> open_all(const Iteration &iteration) const;
 
   private:
     Sources sources_;
+};
+
+/// A dataset of class `Self` that is copied to be put over other sources. `Base` is a Transform or Combination.
+template <class Self, class Base = Transform>
+class Rewritable : public Base {
+  public:
+    using Base::Base;
+    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
+        const auto other = std::make_shared<Self>(static_cast<const Self &>(*this));
+        other->read_from(sources);
+        return other;
+    }
+};
+
+/// A dataset of class `Self` whose streams are of class `Run`.
+template <class Self, class Run, class Base = Rewritable<Self>>
+class Streamed : public Base {
+  public:
+    using Base::Base;
+    std::unique_ptr<Stream> open(const Iteration &iteration) const override {
+        return std::make_unique<Run>(this->self(static_cast<const Self &>(*this)), iteration);
+    }
 };
 
 } // namespace mdist

@@ -15,14 +15,11 @@ uint64_t bytes_of(const Element &element) {
     return bytes;
 }
 
-class Keep final : public Transform {
+class Keep final : public Rewritable<Keep> {
   public:
-    explicit Keep(Source source) : Transform(source, source->spec()) {}
+    explicit Keep(Source source) : Rewritable(source, source->spec()) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Keep>(sources[0]);
-    }
     Traits traits() const override { return {.text = "keep", .identity = "", .keeps_batch_size = true}; }
     std::optional<uint64_t> size() const override { return source().size(); }
 };

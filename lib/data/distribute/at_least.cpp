@@ -9,16 +9,12 @@
 namespace mdist {
 namespace {
 
-class AtLeast final : public Transform {
+class AtLeast final : public Streamed<AtLeast, class AtLeastStream> {
   public:
     AtLeast(std::shared_ptr<const Dataset> source, uint64_t least, bool or_none,
             std::function<Failure(uint64_t)> too_few)
-        : Transform(source, source->spec()), least_(least), or_none_(or_none), too_few_(std::move(too_few)) {}
+        : Streamed(source, source->spec()), least_(least), or_none_(or_none), too_few_(std::move(too_few)) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<AtLeast>(sources[0], least_, or_none_, too_few_);
-    }
     Traits traits() const override {
         return {.text = text("at_least(", least_, ")"), .identity = "", .keeps_batch_size = true};
     }
@@ -77,10 +73,6 @@ class AtLeastStream final : public Stage<AtLeast> {
     std::deque<Element> first_; // taken to be counted, and not yet given
     bool counted_ = false;
 };
-
-std::unique_ptr<Stream> AtLeast::open(const Iteration &iteration) const {
-    return std::make_unique<AtLeastStream>(self(*this), iteration);
-}
 
 } // namespace
 

@@ -50,14 +50,13 @@ std::vector<Spec> dealt_spec(std::vector<Spec> spec, const Deal &deal) {
     return spec;
 }
 
-class Dealt final : public Combination {
+class Dealt final : public Streamed<Dealt, class DealtStream, Combination> {
   public:
     Dealt(std::vector<std::shared_ptr<const Dataset>> parts, Deal deal)
-        : Combination(parts, dealt_spec(common_spec(parts), deal)), deal_(std::move(deal)) {
+        : Streamed(parts, dealt_spec(common_spec(parts), deal)), deal_(std::move(deal)) {
         if (deal_.agreement == nullptr && is_static(spec())) deal_.partial = false;
     }
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::size_t replica_count() const override { return deal_.replicas; }
     std::shared_ptr<Agreement> agreement() const override { return deal_.agreement ? deal_.agreement() : nullptr; }
     std::string description() const override { return deal_.source; }
@@ -160,10 +159,6 @@ class DealtStream final : public Stream {
     std::shared_ptr<StepRows> step_rows_;
     std::vector<Element> step_; // empty for a replica without a sub-batch
 };
-
-std::unique_ptr<Stream> Dealt::open(const Iteration &iteration) const {
-    return std::make_unique<DealtStream>(self(*this), iteration);
-}
 
 } // namespace
 

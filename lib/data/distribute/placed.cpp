@@ -10,15 +10,11 @@
 namespace mdist {
 namespace {
 
-class Placed final : public Transform {
+class Placed final : public Streamed<Placed, class PlacedStream> {
   public:
     Placed(std::shared_ptr<const Dataset> source, std::vector<int32_t> gpus)
-        : Transform(source, source->spec()), gpus_(std::move(gpus)) {}
+        : Streamed(source, source->spec()), gpus_(std::move(gpus)) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Placed>(sources[0], gpus_);
-    }
     Traits traits() const override {
         return {.text = text("on the GPUs of ", gpus_.size(), " replicas"), .identity = "", .keeps_batch_size = true};
     }
@@ -65,10 +61,6 @@ class PlacedStream final : public Stage<Placed> {
     uint64_t next_ = 0;
     std::map<int32_t, Upload> uploads_;
 };
-
-std::unique_ptr<Stream> Placed::open(const Iteration &iteration) const {
-    return std::make_unique<PlacedStream>(self(*this), iteration);
-}
 
 } // namespace
 

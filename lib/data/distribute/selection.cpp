@@ -9,20 +9,16 @@
 namespace mdist {
 namespace {
 
-class Selection final : public Transform {
+class Selection final : public Streamed<Selection, class SelectionStream> {
   public:
     Selection(std::shared_ptr<const Dataset> source, uint64_t of, std::vector<uint64_t> own)
-        : Transform(source, source->spec()), of_(of), own_(std::move(own)) {}
+        : Streamed(source, source->spec()), of_(of), own_(std::move(own)) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> all = source().size();
         if (!all) return all;
         const auto more = std::count_if(own_.begin(), own_.end(), [&](uint64_t number) { return number < *all % of_; });
         return *all / of_ * own_.size() + static_cast<uint64_t>(more);
-    }
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Selection>(sources[0], of_, own_);
     }
     Traits traits() const override {
         return {.text = text("turns(", listed(own_), " of ", of_, ")"), .keeps_batch_size = true};
@@ -57,10 +53,6 @@ class SelectionStream final : public Stage<Selection> {
     std::size_t at_ = 0; // in own()
     uint64_t next_ = 0;  // number of the next element from upstream within its row; of() means 0 of the next row
 };
-
-std::unique_ptr<Stream> Selection::open(const Iteration &iteration) const {
-    return std::make_unique<SelectionStream>(self(*this), iteration);
-}
 
 } // namespace
 

@@ -25,19 +25,15 @@ std::vector<Spec> sliced(std::vector<Spec> spec, const Slicing &slicing) {
     return spec;
 }
 
-class Slices final : public Transform {
+class Slices final : public Streamed<Slices, class SlicesStream> {
   public:
     Slices(std::shared_ptr<const Dataset> source, Slicing slicing)
-        : Transform(source, sliced(source->spec(), slicing)), slicing_(std::move(slicing)) {}
+        : Streamed(source, sliced(source->spec(), slicing)), slicing_(std::move(slicing)) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> batches = source().size();
         if (!batches || slicing_.shares.rule == Shares::Rule::kEqual) return std::nullopt;
         return fitting_product(*batches, slicing_.own.size());
-    }
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Slices>(sources[0], slicing_);
     }
     Traits traits() const override {
         return {.text = text("slices(", listed(slicing_.own), " of ", slicing_.shares.slices, ": ",
@@ -126,10 +122,6 @@ class SlicesStream final : public Stage<Slices> {
     std::size_t at_ = 0;            // in own
     std::shared_ptr<const StepRows> step_rows_;
 };
-
-std::unique_ptr<Stream> Slices::open(const Iteration &iteration) const {
-    return std::make_unique<SlicesStream>(self(*this), iteration);
-}
 
 } // namespace
 

@@ -19,12 +19,11 @@
 namespace mdist {
 namespace {
 
-class Files final : public Dataset {
+class Files final : public Streamed<Files, class FilesStream, Dataset> {
   public:
     explicit Files(std::vector<Element> names)
-        : Dataset({name_spec()}), names_(std::move(names)), identity_(identity_of(names_)) {}
+        : Streamed({name_spec()}), names_(std::move(names)), identity_(identity_of(names_)) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     Traits traits() const override { return {.text = text("files(", names_.size(), ")"), .identity = identity_}; }
     std::optional<uint64_t> size() const override { return names_.size(); }
     bool borrows() const override { return false; }
@@ -74,10 +73,6 @@ std::string Files::identity_of(const std::vector<Element> &names) {
         crc = crc32c(path.data(), path.size(), crc32c("/", 1, crc));
     }
     return text("files(", names.size(), ", ", crc, ")");
-}
-
-std::unique_ptr<Stream> Files::open(const Iteration &iteration) const {
-    return std::make_unique<FilesStream>(self(*this), iteration);
 }
 
 Element name_element(const std::string &path) {

@@ -25,15 +25,11 @@ std::string described(const Reading &reading) {
     return text(all, reading.cycle_length, reading.cycle_length == 1 ? " file" : " files", " at a time)");
 }
 
-class ReadFiles final : public Transform {
+class ReadFiles final : public Streamed<ReadFiles, class ReadStream> {
   public:
     ReadFiles(std::shared_ptr<const Dataset> files, const Reading &reading)
-        : Transform(std::move(files), {record_spec(reading.format)}), reading_(reading) {}
+        : Streamed(std::move(files), {record_spec(reading.format)}), reading_(reading) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<ReadFiles>(sources[0], reading_);
-    }
     Traits traits() const override {
         const RecordFormat &format = reading_.format;
         const std::string called = described(reading_);
@@ -155,10 +151,6 @@ class ReadStream final : public Stream {
     uint64_t without_records_ = 0; // files in a row that had none
     bool no_more_files_ = false;
 };
-
-std::unique_ptr<Stream> ReadFiles::open(const Iteration &iteration) const {
-    return std::make_unique<ReadStream>(self(*this), iteration);
-}
 
 void check_names(const Dataset &files) {
     const Spec &name = files.spec()[0];

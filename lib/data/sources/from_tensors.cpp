@@ -11,12 +11,11 @@
 namespace mdist {
 namespace {
 
-class FromTensors final : public Dataset {
+class FromTensors final : public Streamed<FromTensors, class RowStream, Dataset> {
   public:
     FromTensors(std::vector<Spec> spec, std::shared_ptr<const Block> arrays)
-        : Dataset(std::move(spec)), arrays_(std::move(arrays)), rows_(arrays_->part(0).tensor.shape().dims[0]) {}
+        : Streamed(std::move(spec)), arrays_(std::move(arrays)), rows_(arrays_->part(0).tensor.shape().dims[0]) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     Traits traits() const override { return {.text = text("from_tensors(", rows_, " rows of ", text_of(spec()), ")")}; }
     std::optional<uint64_t> size() const override { return rows_; }
     bool borrows() const override { return arrays_->part(0).tensor.owner() == nullptr; }
@@ -29,8 +28,8 @@ class FromTensors final : public Dataset {
 
 class RowStream final : public Stream {
   public:
-    RowStream(const FromTensors &dataset, const Iteration &iteration)
-        : Stream(iteration), arrays_(dataset.arrays()), rows_(*dataset.size()) {}
+    RowStream(const std::shared_ptr<const FromTensors> &dataset, const Iteration &iteration)
+        : Stream(iteration), arrays_(dataset->arrays()), rows_(*dataset->size()) {}
 
   private:
     bool produce(Element &out) override {
@@ -50,10 +49,6 @@ class RowStream final : public Stream {
     uint64_t rows_;
     uint64_t row_ = 0;
 };
-
-std::unique_ptr<Stream> FromTensors::open(const Iteration &iteration) const {
-    return std::make_unique<RowStream>(*this, iteration);
-}
 
 Shape checked_array(const mdist_tensor_t &array, std::size_t index, uint64_t rows) {
     const std::string what = text("array ", index);

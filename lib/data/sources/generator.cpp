@@ -9,12 +9,11 @@
 namespace mdist {
 namespace {
 
-class FromGenerator final : public Dataset {
+class FromGenerator final : public Streamed<FromGenerator, class GeneratorStream, Dataset> {
   public:
     FromGenerator(const Generator &generator, std::shared_ptr<void> owner, std::vector<Spec> outputs)
-        : Dataset(std::move(outputs)), generator_(generator), owner_(std::move(owner)) {}
+        : Streamed(std::move(outputs)), generator_(generator), owner_(std::move(owner)) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     Traits traits() const override { return {.text = text("from_generator(", text_of(spec()), ")")}; }
     bool borrows() const override { return owner_ == nullptr; }
     bool callers_thread_only() const override { return !generator_.any_thread; }
@@ -66,10 +65,6 @@ class GeneratorStream final : public Stream {
     void *state_ = nullptr; // the caller's
     std::vector<mdist_tensor_t> outputs_;
 };
-
-std::unique_ptr<Stream> FromGenerator::open(const Iteration &iteration) const {
-    return std::make_unique<GeneratorStream>(self(*this), iteration);
-}
 
 } // namespace
 

@@ -10,12 +10,11 @@
 namespace mdist {
 namespace {
 
-class Range final : public Dataset {
+class Range final : public Streamed<Range, class RangeStream, Dataset> {
   public:
     Range(int64_t start, int64_t step, uint64_t count)
-        : Dataset({Spec{MDIST_INT64, Shape()}}), start_(start), step_(step), count_(count) {}
+        : Streamed({Spec{MDIST_INT64, Shape()}}), start_(start), step_(step), count_(count) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     Traits traits() const override {
         return {.text = text("range(", count_, " numbers from ", start_, ", step ", step_, ")")};
     }
@@ -74,10 +73,6 @@ class RangeStream final : public Stream {
     std::shared_ptr<const Block> block_;
     uint64_t block_begin_ = 0; // the number of its first row
 };
-
-std::unique_ptr<Stream> Range::open(const Iteration &iteration) const {
-    return std::make_unique<RangeStream>(self(*this), iteration);
-}
 
 uint64_t distance(int64_t low, int64_t high) {
     return static_cast<uint64_t>(high) - static_cast<uint64_t>(low);

@@ -23,15 +23,11 @@ std::vector<Spec> batched(std::vector<Spec> spec, uint64_t batch_size, bool drop
     return spec;
 }
 
-class Batch final : public Batches {
+class Batch final : public Streamed<Batch, class BatchStream, Rewritable<Batch, Batches>> {
   public:
     Batch(const Source &source, uint64_t batch_size, bool drop_remainder)
-        : Batches(source, batched(source->spec(), batch_size, drop_remainder), batch_size, drop_remainder) {}
+        : Streamed(source, batched(source->spec(), batch_size, drop_remainder), batch_size, drop_remainder) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Batch>(sources[0], batch_size(), drop_remainder());
-    }
     Traits traits() const override {
         return {.text = text("batch(", batch_size(), drop_remainder() ? ", whole ones" : "", ")"),
                 .batch_size = batch_size()};
@@ -136,10 +132,6 @@ class BatchStream final : public Stage<Batch> {
     uint64_t row_bytes_ = 0; // of records, which go straight into their rows; 0: not known
     Joiner joiner_;
 };
-
-std::unique_ptr<Stream> Batch::open(const Iteration &iteration) const {
-    return std::make_unique<BatchStream>(self(*this), iteration);
-}
 
 } // namespace
 

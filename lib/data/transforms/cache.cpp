@@ -13,11 +13,10 @@ namespace {
 
 using Elements = std::vector<Element>;
 
-class Cache final : public Transform {
+class Cache final : public Streamed<Cache, class CacheStream, Transform> {
   public:
-    explicit Cache(const Source &source) : Transform(source, source->spec()) {}
+    explicit Cache(const Source &source) : Streamed(source, source->spec()) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
     std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
         return std::make_shared<Cache>(sources[0]);
     }
@@ -88,10 +87,6 @@ class CacheStream final : public Stream {
     std::size_t at_ = 0; // index in kept_
     Elements own_;       // elements of this run so far, if it has no kept_
 };
-
-std::unique_ptr<Stream> Cache::open(const Iteration &iteration) const {
-    return std::make_unique<CacheStream>(self(*this), iteration);
-}
 
 } // namespace
 

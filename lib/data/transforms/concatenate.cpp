@@ -33,14 +33,10 @@ std::vector<Spec> common(const Dataset &first, const Dataset &second) {
     return spec;
 }
 
-class Concatenate final : public Combination {
+class Concatenate final : public Streamed<Concatenate, class ConcatenateStream, Rewritable<Concatenate, Combination>> {
   public:
-    Concatenate(const Source &first, const Source &second) : Combination({first, second}, common(*first, *second)) {}
+    Concatenate(const Source &first, const Source &second) : Streamed({first, second}, common(*first, *second)) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Concatenate>(sources[0], sources[1]);
-    }
     Traits traits() const override { return {.text = "concatenate", .keeps_batch_size = true}; }
     bool endless() const override { return sources()[0]->endless() || sources()[1]->endless(); }
     std::optional<uint64_t> size() const override {
@@ -53,8 +49,8 @@ class Concatenate final : public Combination {
 
 class ConcatenateStream final : public Stream {
   public:
-    ConcatenateStream(const Concatenate &dataset, const Iteration &iteration)
-        : Stream(iteration), upstreams_(dataset.open_all(iteration)) {}
+    ConcatenateStream(const std::shared_ptr<const Concatenate> &dataset, const Iteration &iteration)
+        : Stream(iteration), upstreams_(dataset->open_all(iteration)) {}
 
   private:
     bool produce(Element &out) override {
@@ -77,10 +73,6 @@ class ConcatenateStream final : public Stream {
     std::vector<std::unique_ptr<Stream>> upstreams_;
     std::size_t at_ = 0;
 };
-
-std::unique_ptr<Stream> Concatenate::open(const Iteration &iteration) const {
-    return std::make_unique<ConcatenateStream>(*this, iteration);
-}
 
 } // namespace
 

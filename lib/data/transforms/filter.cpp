@@ -8,15 +8,11 @@
 namespace mdist {
 namespace {
 
-class Filter final : public Transform {
+class Filter final : public Streamed<Filter, class FilterStream> {
   public:
     Filter(Source source, mdist_filter_fn filter, void *user_data, std::shared_ptr<void> owner)
-        : Transform(source, source->spec()), filter_(filter), user_data_(user_data), owner_(std::move(owner)) {}
+        : Streamed(source, source->spec()), filter_(filter), user_data_(user_data), owner_(std::move(owner)) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Filter>(sources[0], filter_, user_data_, owner_);
-    }
     Traits traits() const override { return {.text = "filter", .keeps_batch_size = true}; }
     bool borrows() const override { return owner_ == nullptr || source().borrows(); }
 
@@ -47,10 +43,6 @@ class FilterStream final : public Stage<Filter> {
 
     std::vector<mdist_tensor_t> inputs_;
 };
-
-std::unique_ptr<Stream> Filter::open(const Iteration &iteration) const {
-    return std::make_unique<FilterStream>(self(*this), iteration);
-}
 
 } // namespace
 

@@ -10,10 +10,10 @@
 namespace mdist {
 namespace {
 
-class Map final : public Transform {
+class Map final : public Rewritable<Map> {
   public:
     Map(Source source, MapFunction map, uint32_t parallel_calls, bool ordered)
-        : Transform(std::move(source), map.outputs()),
+        : Rewritable(std::move(source), map.outputs()),
           map_(std::move(map)),
           parallel_calls_(parallel_calls),
           ordered_(ordered) {
@@ -21,9 +21,6 @@ class Map final : public Transform {
     }
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Map>(sources[0], map_, parallel_calls_, ordered_);
-    }
     Traits traits() const override {
         if (parallel_calls_ == 0) return {.text = map_.text()};
         return {.text = text("map_parallel(", parallel_calls_, " calls", ordered_ ? "" : ", in any order", ")"),

@@ -17,14 +17,11 @@ std::vector<Spec> named(std::vector<Spec> spec, std::vector<std::string> paths) 
     return spec;
 }
 
-class Name final : public Transform {
+class Name final : public Rewritable<Name> {
   public:
-    Name(Source source, std::vector<std::string> paths) : Transform(source, named(source->spec(), std::move(paths))) {}
+    Name(Source source, std::vector<std::string> paths) : Rewritable(source, named(source->spec(), std::move(paths))) {}
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override { return source().open(iteration); }
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Name>(sources[0], paths());
-    }
     Traits traits() const override {
         return {.text = text("name(", joined(), ")"), .identity = "", .keeps_batch_size = true};
     }

@@ -65,17 +65,13 @@ std::vector<Spec> padded(std::vector<Spec> spec, const std::vector<Padding> &pad
     return spec;
 }
 
-class PaddedBatch final : public Batches {
+class PaddedBatch final : public Streamed<PaddedBatch, class PaddedBatchStream, Rewritable<PaddedBatch, Batches>> {
   public:
     PaddedBatch(const Source &source, uint64_t batch_size, bool drop_remainder, std::vector<Padding> paddings)
-        : Batches(source, padded(source->spec(), paddings, drop_remainder ? batch_size : Spec::kUnknown), batch_size,
-                  drop_remainder),
+        : Streamed(source, padded(source->spec(), paddings, drop_remainder ? batch_size : Spec::kUnknown), batch_size,
+                   drop_remainder),
           paddings_(std::move(paddings)) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<PaddedBatch>(sources[0], batch_size(), drop_remainder(), paddings_);
-    }
     Traits traits() const override {
         return {.text = text("padded_batch(", batch_size(), drop_remainder() ? ", whole ones: " : ": ", text_of(spec()),
                              ")"),
@@ -165,10 +161,6 @@ class PaddedBatchStream final : public Stage<PaddedBatch> {
 
     uint64_t leap(uint64_t count, Element &scratch) override { return dataset_->replay(*upstream_, count, scratch); }
 };
-
-std::unique_ptr<Stream> PaddedBatch::open(const Iteration &iteration) const {
-    return std::make_unique<PaddedBatchStream>(self(*this), iteration);
-}
 
 } // namespace
 

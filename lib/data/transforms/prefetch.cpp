@@ -10,17 +10,14 @@
 namespace mdist {
 namespace {
 
-class Prefetch final : public Transform {
+class Prefetch final : public Rewritable<Prefetch> {
   public:
-    Prefetch(Source source, uint64_t elements) : Transform(source, source->spec()), elements_(elements) {
+    Prefetch(Source source, uint64_t elements) : Rewritable(source, source->spec()), elements_(elements) {
         check_any_thread(this->source(), "mdist_dataset_prefetch");
     }
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override {
         return open_ahead(self(*this), {"mdist prefetch", 1, elements_}, iteration);
-    }
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Prefetch>(sources[0], elements_);
     }
     Traits traits() const override {
         return {.text = text("prefetch(", elements_, ")"), .identity = "", .keeps_batch_size = true};

@@ -24,17 +24,13 @@ std::vector<Spec> cut(std::vector<Spec> spec, const std::vector<uint64_t> &sizes
     return spec;
 }
 
-class Rebatch final : public Transform {
+class Rebatch final : public Streamed<Rebatch, class RebatchStream> {
   public:
     Rebatch(const Source &source, std::vector<uint64_t> sizes, bool drop_remainder)
-        : Transform(source, cut(source->spec(), sizes, drop_remainder)),
+        : Streamed(source, cut(source->spec(), sizes, drop_remainder)),
           sizes_(std::move(sizes)),
           drop_remainder_(drop_remainder) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Rebatch>(sources[0], sizes_, drop_remainder_);
-    }
     Traits traits() const override {
         std::string all;
         for (const uint64_t size : sizes_) all += text(size, ", ");
@@ -104,10 +100,6 @@ class RebatchStream final : public Stream {
     std::size_t at_ = 0;     // index in sizes
     bool cut_short_ = false; // the last batch was cut short: this is the end, and no empty batches follow
 };
-
-std::unique_ptr<Stream> Rebatch::open(const Iteration &iteration) const {
-    return std::make_unique<RebatchStream>(self(*this), iteration);
-}
 
 } // namespace
 

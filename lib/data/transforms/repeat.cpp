@@ -9,14 +9,10 @@
 namespace mdist {
 namespace {
 
-class Repeat final : public Transform {
+class Repeat final : public Streamed<Repeat, class RepeatStream> {
   public:
-    Repeat(Source source, uint64_t count) : Transform(source, source->spec()), count_(count) {}
+    Repeat(Source source, uint64_t count) : Streamed(source, source->spec()), count_(count) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Repeat>(sources[0], count_);
-    }
     Traits traits() const override {
         return {.text = count_ == MDIST_FOREVER ? "repeat" : text("repeat(", count_, ")"), .keeps_batch_size = true};
     }
@@ -79,10 +75,6 @@ class RepeatStream final : public Stage<Repeat> {
     uint64_t left_;     // rounds left, including the one under way
     bool empty_ = true; // no element in this round yet
 };
-
-std::unique_ptr<Stream> Repeat::open(const Iteration &iteration) const {
-    return std::make_unique<RepeatStream>(self(*this), iteration);
-}
 
 } // namespace
 

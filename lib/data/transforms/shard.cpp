@@ -12,15 +12,11 @@
 namespace mdist {
 namespace {
 
-class Shard final : public Transform {
+class Shard final : public Streamed<Shard, class ShardStream> {
   public:
     Shard(Source source, uint64_t shards, uint64_t index)
-        : Transform(source, source->spec()), shards_(shards), index_(index) {}
+        : Streamed(source, source->spec()), shards_(shards), index_(index) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Shard>(sources[0], shards_, index_);
-    }
     Traits traits() const override {
         return {.text = text("shard(", shards_, ", ", index_, ")"), .keeps_batch_size = true};
     }
@@ -71,23 +67,16 @@ class ShardStream final : public Stage<Shard> {
     uint64_t skip_; // elements of other shards before the next of ours
 };
 
-std::unique_ptr<Stream> Shard::open(const Iteration &iteration) const {
-    return std::make_unique<ShardStream>(self(*this), iteration);
-}
-
 /// Marks where each worker's own shard is to be put.
-class ShardPlaceholder final : public Transform {
+class ShardPlaceholder final : public Rewritable<ShardPlaceholder> {
   public:
-    explicit ShardPlaceholder(const Source &source) : Transform(source, source->spec()) {}
+    explicit ShardPlaceholder(const Source &source) : Rewritable(source, source->spec()) {}
 
     std::unique_ptr<Stream> open(const Iteration &) const override {
         throw Failure(MDIST_ERR_FAILED_PRECONDITION,
                       "a shard with MDIST_ONE_PER_WORKER is only a placeholder for each worker's shard. Distribute its "
                       "dataset (mdist_distribute_dataset with policy MDIST_SHARD_MARKED) before you iterate over it")
             .reason("shard_placeholder");
-    }
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<ShardPlaceholder>(sources[0]);
     }
     Traits traits() const override {
         return {.text = "shard(one per worker)", .role = Traits::Role::kShardPlaceholder, .keeps_batch_size = true};

@@ -10,14 +10,10 @@
 namespace mdist {
 namespace {
 
-class Take final : public Transform {
+class Take final : public Streamed<Take, class TakeStream> {
   public:
-    Take(Source source, uint64_t count) : Transform(source, source->spec()), count_(count) {}
+    Take(Source source, uint64_t count) : Streamed(source, source->spec()), count_(count) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Take>(sources[0], count_);
-    }
     Traits traits() const override { return {.text = text("take(", count_, ")"), .keeps_batch_size = true}; }
     bool endless() const override { return false; }
     std::optional<uint64_t> size() const override {
@@ -55,18 +51,10 @@ class TakeStream final : public Stage<Take> {
     uint64_t taken_ = 0;
 };
 
-std::unique_ptr<Stream> Take::open(const Iteration &iteration) const {
-    return std::make_unique<TakeStream>(self(*this), iteration);
-}
-
-class Skip final : public Transform {
+class Skip final : public Streamed<Skip, class SkipStream> {
   public:
-    Skip(Source source, uint64_t count) : Transform(source, source->spec()), count_(count) {}
+    Skip(Source source, uint64_t count) : Streamed(source, source->spec()), count_(count) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Skip>(sources[0], count_);
-    }
     Traits traits() const override { return {.text = text("skip(", count_, ")"), .keeps_batch_size = true}; }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> all = source().size();
@@ -104,10 +92,6 @@ class SkipStream final : public Stage<Skip> {
     uint64_t count_;
     bool begun_ = false;
 };
-
-std::unique_ptr<Stream> Skip::open(const Iteration &iteration) const {
-    return std::make_unique<SkipStream>(self(*this), iteration);
-}
 
 } // namespace
 

@@ -13,14 +13,10 @@ std::vector<Spec> unbatched(std::vector<Spec> spec) {
     return spec;
 }
 
-class Unbatch final : public Transform {
+class Unbatch final : public Streamed<Unbatch, class UnbatchStream> {
   public:
-    explicit Unbatch(const Source &source) : Transform(source, unbatched(source->spec())) {}
+    explicit Unbatch(const Source &source) : Streamed(source, unbatched(source->spec())) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Unbatch>(sources[0]);
-    }
     Traits traits() const override { return {.text = "unbatch"}; }
     std::optional<uint64_t> size() const override {
         const std::optional<uint64_t> elements = source().size();
@@ -31,8 +27,8 @@ class Unbatch final : public Transform {
 
 class UnbatchStream final : public Stream {
   public:
-    UnbatchStream(const Unbatch &dataset, const Iteration &iteration)
-        : Stream(iteration), rows_(dataset.source(), iteration) {}
+    UnbatchStream(const std::shared_ptr<const Unbatch> &dataset, const Iteration &iteration)
+        : Stream(iteration), rows_(dataset->source(), iteration) {}
 
   private:
     bool produce(Element &out) override {
@@ -45,10 +41,6 @@ class UnbatchStream final : public Stream {
 
     RowSequence rows_;
 };
-
-std::unique_ptr<Stream> Unbatch::open(const Iteration &iteration) const {
-    return std::make_unique<UnbatchStream>(*this, iteration);
-}
 
 } // namespace
 

@@ -17,14 +17,10 @@ std::vector<Spec> side_by_side(const std::vector<Source> &sources) {
     return spec;
 }
 
-class Zip final : public Combination {
+class Zip final : public Streamed<Zip, class ZipStream, Rewritable<Zip, Combination>> {
   public:
-    explicit Zip(const std::vector<Source> &sources) : Combination(sources, side_by_side(sources)) {}
+    explicit Zip(const std::vector<Source> &sources) : Streamed(sources, side_by_side(sources)) {}
 
-    std::unique_ptr<Stream> open(const Iteration &iteration) const override;
-    std::shared_ptr<const Dataset> with_sources(const Sources &sources) const override {
-        return std::make_shared<Zip>(sources);
-    }
     Traits traits() const override { return {.text = "zip", .keeps_batch_size = true}; }
     bool endless() const override {
         const Sources all = sources();
@@ -45,8 +41,8 @@ class Zip final : public Combination {
 
 class ZipStream final : public Stream {
   public:
-    ZipStream(const Zip &dataset, const Iteration &iteration)
-        : Stream(iteration), components_(dataset.component_count()), upstreams_(dataset.open_all(iteration)) {}
+    ZipStream(const std::shared_ptr<const Zip> &dataset, const Iteration &iteration)
+        : Stream(iteration), components_(dataset->component_count()), upstreams_(dataset->open_all(iteration)) {}
 
   private:
     bool produce(Element &out) override {
@@ -72,10 +68,6 @@ class ZipStream final : public Stream {
     std::vector<std::unique_ptr<Stream>> upstreams_;
     Element part_;
 };
-
-std::unique_ptr<Stream> Zip::open(const Iteration &iteration) const {
-    return std::make_unique<ZipStream>(*this, iteration);
-}
 
 } // namespace
 
