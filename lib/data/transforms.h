@@ -14,6 +14,8 @@ using Source = std::shared_ptr<const Dataset>;
 /// If `shards` is MDIST_ONE_PER_WORKER, the result cannot be iterated. It marks where each worker's own shard is to be
 /// put (distribute/auto_shard.h).
 std::shared_ptr<Dataset> make_shard(Source source, uint64_t shards, uint64_t index);
+/// Keeps, of each `of` elements in a row, those numbered `own`. The numbers ascend.
+std::shared_ptr<Dataset> make_selection(Source source, uint64_t of, std::vector<uint64_t> own);
 
 /// The order depends on the seed alone. With `reshuffle` it also depends on the epoch within the iterator (of a
 /// repeat), and on how many iterators were made before this one on the result or on datasets made from it.

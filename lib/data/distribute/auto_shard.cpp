@@ -2,7 +2,6 @@
 #include "data/distribute/auto_shard.h"
 
 #include "data/dataset.h"
-#include "data/distribute/selection.h"
 #include "data/transforms.h"
 #include "util/text.h"
 

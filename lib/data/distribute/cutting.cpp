@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/distribute/cutting.h"
 
-#include "data/distribute/selection.h"
 #include "data/transforms.h"
 #include "util/failure.h"
 #include "util/text.h"
