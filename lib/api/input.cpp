@@ -119,6 +119,14 @@ NoteIterator noted_by(const Strategy &strategy) {
     return [part](const std::shared_ptr<Iterator> &iterator) { part->add(iterator); };
 }
 
+/// Distributes what `bring` makes for this worker, or in an elastic job, what `prepare` makes for each layout to come.
+std::shared_ptr<Dataset> distributed(const std::shared_ptr<Strategy> &strategy, CallKind kind,
+                                     FunctionRef<Contribution(const InputLayout &)> bring,
+                                     FunctionRef<ElasticContribution()> prepare) {
+    if (!strategy->elastic.on()) return distribute(strategy, strategy->inputs(), kind, bring);
+    return distribute_elastic(strategy, kind, strategy->inputs().count++, prepare, noted_by(*strategy));
+}
+
 } // namespace
 
 mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_dataset_t *source,
@@ -126,27 +134,22 @@ mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_
                                         mdist_error_t **error) {
     return guard("mdist_distribute_dataset", error, [&] {
         const auto self = pin(strategy);
-        if (self->elastic.on()) {
-            const auto prepare = [&] {
-                const auto from = pin(source);
-                need(out, "out");
-                const InputLayout layout = {self->replicas.spans(), self->replicas.worker()};
-                const InputChoices choices = choices_for_dataset(options, self->inputs(), layout);
-                if (choices.ahead != 0) watch_forks();
-                return elastic_plan(from.shared(), choices);
-            };
-            *out = publish<mdist_dataset_t>(distribute_elastic(self.shared(), &calls::kDistributeDataset,
-                                                               self->inputs().count++, prepare, noted_by(*self)));
-            return;
-        }
-        *out = publish<mdist_dataset_t>(
-            distribute(self.shared(), self->inputs(), &calls::kDistributeDataset, [&](const InputLayout &layout) {
-                const auto from = pin(source);
-                need(out, "out");
-                const InputChoices choices = choices_for_dataset(options, self->inputs(), layout);
-                if (choices.ahead != 0) watch_forks();
-                return contribution_of(make_plan(from.shared(), layout, choices.dealing), choices);
-            }));
+        const auto chosen = [&](const InputLayout &layout) {
+            need(out, "out");
+            const InputChoices choices = choices_for_dataset(options, self->inputs(), layout);
+            if (choices.ahead != 0) watch_forks();
+            return choices;
+        };
+        const auto bring = [&](const InputLayout &layout) {
+            const auto from = pin(source);
+            const InputChoices choices = chosen(layout);
+            return contribution_of(make_plan(from.shared(), layout, choices.dealing), choices);
+        };
+        const auto prepare = [&] {
+            const auto from = pin(source);
+            return elastic_plan(from.shared(), chosen({self->replicas.spans(), self->replicas.worker()}));
+        };
+        *out = publish<mdist_dataset_t>(distributed(self.shared(), &calls::kDistributeDataset, bring, prepare));
     });
 }
 
@@ -155,26 +158,20 @@ mdist_status_t mdist_distribute_from_function(mdist_strategy_t *strategy, mdist_
                                               mdist_error_t **error) {
     return guard("mdist_distribute_from_function", error, [&] {
         const auto self = pin(strategy);
-        if (self->elastic.on()) {
-            const auto prepare = [&] {
-                need(out, "out");
-                const uint32_t replicas = self->replicas.count();
-                const InputLayout alone = {Spans::even(1, replicas), 0};
-                const InputChoices choices = choices_for_function(options, self->inputs(), alone);
-                if (choices.ahead != 0) watch_forks();
-                return elastic_from_function(function, user_data, choices, replicas);
-            };
-            *out = publish<mdist_dataset_t>(distribute_elastic(self.shared(), &calls::kDistributeFromFunction,
-                                                               self->inputs().count++, prepare, noted_by(*self)));
-            return;
-        }
-        *out = publish<mdist_dataset_t>(
-            distribute(self.shared(), self->inputs(), &calls::kDistributeFromFunction, [&](const InputLayout &layout) {
-                need(out, "out");
-                const InputChoices choices = choices_for_function(options, self->inputs(), layout);
-                if (choices.ahead != 0) watch_forks();
-                return made_by_function(function, user_data, choices, layout);
-            }));
+        const auto chosen = [&](const InputLayout &layout) {
+            need(out, "out");
+            const InputChoices choices = choices_for_function(options, self->inputs(), layout);
+            if (choices.ahead != 0) watch_forks();
+            return choices;
+        };
+        const auto bring = [&](const InputLayout &layout) {
+            return made_by_function(function, user_data, chosen(layout), layout);
+        };
+        const auto prepare = [&] {
+            const uint32_t replicas = self->replicas.count();
+            return elastic_from_function(function, user_data, chosen({Spans::even(1, replicas), 0}), replicas);
+        };
+        *out = publish<mdist_dataset_t>(distributed(self.shared(), &calls::kDistributeFromFunction, bring, prepare));
     });
 }
 
