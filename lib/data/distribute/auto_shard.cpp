@@ -86,6 +86,12 @@ std::shared_ptr<const Dataset> over_others(const Source &at, FunctionRef<Source(
     return changed ? at->with_sources(sources) : at;
 }
 
+Source rewritten(const Source &at, Rewritten &done, FunctionRef<Source(const Source &)> replace) {
+    if (const auto known = done.find(at.get()); known != done.end()) return known->second;
+    const Source made = over_others(at, [&](const Source &source) { return rewritten(source, done, replace); });
+    return done[at.get()] = replace(made);
+}
+
 Sharing share(const std::shared_ptr<const Dataset> &source, const InputLayout &layout, int32_t policy) {
     switch (policy) {
         case MDIST_SHARD_OFF:

@@ -6,6 +6,7 @@
 #include "util/failure.h"
 #include "util/function_ref.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,12 @@ Failure too_few_files(const std::string &reader, uint64_t files, const InputLayo
 std::shared_ptr<const Dataset> over_others(
     const std::shared_ptr<const Dataset> &at,
     FunctionRef<std::shared_ptr<const Dataset>(const std::shared_ptr<const Dataset> &)> made);
+/// What datasets were rewritten to. One that is used twice stays one.
+using Rewritten = std::map<const Dataset *, std::shared_ptr<const Dataset>>;
+/// Returns what `replace` makes of `at`, once all below have been rewritten so. Datasets in `done` are not done again.
+std::shared_ptr<const Dataset> rewritten(
+    const std::shared_ptr<const Dataset> &at, Rewritten &done,
+    FunctionRef<std::shared_ptr<const Dataset>(const std::shared_ptr<const Dataset> &)> replace);
 
 /// Gives every reader of `source` only this worker's file names. Shuffles of the names move behind the shard, so that
 /// all workers agree who reads what, whatever their seeds. If any branch has no reader, the result's `dataset` is null

@@ -6,7 +6,6 @@
 #include "util/failure.h"
 #include "util/text.h"
 
-#include <map>
 #include <utility>
 
 namespace mdist {
@@ -66,21 +65,18 @@ class FileSharding {
 
     /// Returns the names without their shuffles. Appends the shuffles to `shuffles`, the one nearest the source first.
     Source in_order(const Source &at, Sources &shuffles) {
-        const auto known = in_order_.find(at.get());
-        if (known != in_order_.end()) return known->second;
-        Source made = over_others(at, [&](const Source &source) { return in_order(source, shuffles); });
-        if (at->traits().role == Traits::Role::kShuffle) {
-            shuffles.push_back(at);
-            made = made->sources()[0];
-        }
-        return in_order_[at.get()] = made;
+        return rewritten(at, in_order_, [&](const Source &made) {
+            if (made->traits().role != Traits::Role::kShuffle) return made;
+            shuffles.push_back(made);
+            return made->sources()[0];
+        });
     }
 
     const InputLayout layout_;
     std::string why_not_;
     std::vector<FileList> lists_;
-    std::map<const Dataset *, Source> sharded_;
-    std::map<const Dataset *, Source> in_order_;
+    Rewritten sharded_;
+    Rewritten in_order_;
 };
 
 } // namespace
