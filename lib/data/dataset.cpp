@@ -6,6 +6,7 @@
 #include "util/text.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace mdist {
@@ -21,17 +22,14 @@ void check_not_distributed(const Dataset &source) {
 
 } // namespace
 
+std::string Spec::lengths() const {
+    return list_of(std::span(shape.dims, static_cast<std::size_t>(shape.rank)),
+                   [](uint64_t length) { return length == kUnknown ? "?" : std::to_string(length); });
+}
+
 std::string text_of(const std::vector<Spec> &spec) {
-    std::string out;
-    for (const Spec &component : spec) {
-        out += text(out.empty() ? "" : ", ", dtype_name(component.dtype), " [");
-        for (int32_t i = 0; i < component.shape.rank; ++i) {
-            const uint64_t length = component.shape.dims[i];
-            out += text(i == 0 ? "" : ", ", length == Spec::kUnknown ? "?" : std::to_string(length));
-        }
-        out += "]";
-    }
-    return out;
+    return list_of(
+        spec, [](const Spec &component) { return text(dtype_name(component.dtype), " [", component.lengths(), "]"); });
 }
 
 void check_component_count(std::size_t count, const char *what) {

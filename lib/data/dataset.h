@@ -154,6 +154,8 @@ struct Spec {
     int32_t dtype = 0;
     Shape shape;
     std::string path = {}; // the program's name for it; empty: none
+
+    std::string lengths() const; // "784, ?"
 };
 
 /// Returns each component's path in an element that is seen as one value: its name if all components are named, its

@@ -24,10 +24,7 @@ std::string exact_text(double number) {
 }
 
 std::string listed(const std::vector<uint64_t> &numbers) {
-    constexpr std::size_t kShown = 16;
-    std::string all;
-    for (std::size_t i = 0; i < numbers.size() && i < kShown; ++i) all += text(i == 0 ? "" : ", ", numbers[i]);
-    return numbers.size() > kShown ? text(all, " ... (", numbers.size(), " in all)") : all;
+    return list_of(numbers, {}, 16, text(" ... (", numbers.size(), " in all)"));
 }
 
 } // namespace mdist

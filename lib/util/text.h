@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -47,6 +48,19 @@ std::string text(const Parts &...parts) {
 
 /// Returns the shortest text that reads back as the same number.
 std::string exact_text(double number);
+
+/// Returns what `text_of` makes of each, with ", " in between. Of more than `most`, the first ones and `rest`.
+template <typename Range, typename TextOf = std::identity>
+std::string list_of(const Range &all, TextOf text_of = {}, std::size_t most = SIZE_MAX,
+                    std::string_view rest = " ...") {
+    std::string out;
+    std::size_t count = 0;
+    for (const auto &one : all) {
+        if (count == most) return out.append(rest);
+        out += text(count++ == 0 ? "" : ", ", text_of(one));
+    }
+    return out;
+}
 
 /// Returns "1, 2, 3". For more than 16 numbers, returns the first 16 and the count.
 std::string listed(const std::vector<uint64_t> &numbers);

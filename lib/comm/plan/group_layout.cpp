@@ -41,11 +41,7 @@ uint32_t GroupLayout::worker_of_rank(uint32_t rank) const {
 }
 
 std::string GroupLayout::name() const {
-    constexpr std::size_t kShown = 8;
-    std::string list;
-    for (std::size_t i = 0; i < std::min(ids.size(), kShown); ++i) list += text(i == 0 ? "" : ", ", ids[i]);
-    if (ids.size() > kShown) list += text(", ... (", ids.size(), " replicas)");
-    return text("group {", list, "}");
+    return text("group {", list_of(ids, {}, 8, text(", ... (", ids.size(), " replicas)")), "}");
 }
 
 } // namespace mdist

@@ -40,13 +40,8 @@ class Lines {
 };
 
 std::string component(const Spec &spec) {
-    std::string all = spec.path.empty() ? "" : spec.path + ": ";
-    all += dtype_name(spec.dtype);
-    for (int32_t i = 0; i < spec.shape.rank; ++i) {
-        const uint64_t size = spec.shape.dims[i];
-        all += text(i == 0 ? " [" : ", ", size == Spec::kUnknown ? "?" : std::to_string(size));
-    }
-    return spec.shape.rank == 0 ? all : all + "]";
+    return text(spec.path, spec.path.empty() ? "" : ": ", dtype_name(spec.dtype),
+                spec.shape.rank == 0 ? "" : text(" [", spec.lengths(), "]"));
 }
 
 } // namespace

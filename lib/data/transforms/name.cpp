@@ -23,16 +23,10 @@ class Name final : public Rewritable<Name> {
 
     std::unique_ptr<Stream> open(const Iteration &iteration) const override { return source().open(iteration); }
     Traits traits() const override {
-        return {.text = text("name(", joined(), ")"), .identity = "", .keeps_batch_size = true};
+        const std::string names = list_of(spec(), [](const Spec &component) { return component.path; });
+        return {.text = text("name(", names, ")"), .identity = "", .keeps_batch_size = true};
     }
     std::optional<uint64_t> size() const override { return source().size(); }
-
-  private:
-    std::string joined() const {
-        std::string all;
-        for (const Spec &component : spec()) all += text(all.empty() ? "" : ", ", component.path);
-        return all;
-    }
 };
 
 } // namespace

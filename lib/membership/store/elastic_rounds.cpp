@@ -13,19 +13,12 @@ namespace {
 
 constexpr std::size_t kMostLostListed = 16;
 
-std::string listed_replicas(const std::vector<uint32_t> &replicas) {
-    std::string out;
-    for (std::size_t i = 0; i < replicas.size() && i < kMostLostListed; ++i)
-        out += text(i == 0 ? "" : ", ", replicas[i]);
-    return replicas.size() > kMostLostListed ? out + " ..." : out;
-}
-
 Failure data_loss(const Recovery &recovery) {
     return Failure(MDIST_ERR_DATA_LOSS,
                    text("too many workers were lost since the last commit: ",
                         recovery.lost.empty()
                             ? std::string("no worker that is left has finished it")
-                            : "no copy is left of the state of replicas " + listed_replicas(recovery.lost),
+                            : "no copy is left of the state of replicas " + list_of(recovery.lost, {}, kMostLostListed),
                         ". Restore a checkpoint in a new job, or set elastic.copies higher"))
         .reason("replica_lost");
 }

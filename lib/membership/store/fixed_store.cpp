@@ -296,18 +296,12 @@ uint64_t FixedStore::next_tick_ns() const {
 std::string FixedStore::progress() const {
     if (state_ == State::kReady) return text(options_.size, " workers are connected");
     if (state_ == State::kMeshing) return text("all ", options_.size, " workers have joined and are being connected");
-    std::string names;
-    std::size_t count = 0;
-    for (const uint32_t rank : missing()) {
-        if (++count > kMostListed) {
-            names += " ...";
-            break;
-        }
-        names += text(names.empty() ? "" : ", ", rank);
-        if (const auto found = refused_.find(rank); found != refused_.end())
-            names += text(" (refused: ", found->second, ')');
-    }
-    return text(workers_.size(), " of ", options_.size, " workers have joined; missing: ", names);
+    const auto name = [&](uint32_t rank) {
+        const auto found = refused_.find(rank);
+        return found == refused_.end() ? text(rank) : text(rank, " (refused: ", found->second, ')');
+    };
+    return text(workers_.size(), " of ", options_.size,
+                " workers have joined; missing: ", list_of(missing(), name, kMostListed));
 }
 
 std::vector<uint32_t> FixedStore::missing() const {

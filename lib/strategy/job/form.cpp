@@ -47,8 +47,7 @@ void log_workers(const Workers *workers) {
 void log_job(const Replicas &replicas, const Workers *workers) {
     if (!log::enabled(MDIST_LOG_INFO)) return;
     const uint32_t locals = replicas.local_count(), first = replicas.first_id();
-    std::string devices;
-    for (const auto &device : replicas.devices()) devices += text(devices.empty() ? "" : ", ", device->name());
+    const std::string devices = list_of(replicas.devices(), [](const auto &device) { return device->name(); });
     const std::string ids = locals == 1 ? text("replica ", first) : text("replicas ", first, "-", first + locals - 1);
     const std::string who =
         workers == nullptr ? "one worker" : text(workers->name(workers->self()), " of ", workers->count(), " workers");
