@@ -22,8 +22,9 @@ void make(const CollectiveJob &job, const Move &move) {
             sources.push_back(at(job.call(replica).inputs[b], move.input_begin));
         void *to = moved.data();
         if (bytes != 0)
-            reduce::reduce_reference({job.call(0).inputs[b].dtype, static_cast<reduce::Op>(job.call(0).op), job.replicas()},
-                                     sources.data(), sources.size(), &to, 1, move.elements);
+            reduce::reduce_reference(
+                {job.call(0).inputs[b].dtype, static_cast<reduce::Op>(job.call(0).op), job.replicas()}, sources.data(),
+                sources.size(), &to, 1, move.elements);
     } else if (bytes != 0) {
         std::memcpy(moved.data(), at(job.call(move.from).inputs[b], move.input_begin), bytes);
     }
@@ -87,7 +88,7 @@ void lengths_told_are_those_of_the_calls(void **) {
         for (uint32_t &count : counts) count = static_cast<uint32_t>(1 + random() % 3);
         const Spans spans(counts);
         const CollectiveJob job(random, function, spans.replicas(), 20);
-        std::vector<std::vector<char>> tables;
+        std::vector<std::string> tables;
         for (uint32_t worker = 0; worker < spans.workers(); ++worker) {
             const std::vector<uint64_t> table =
                 ToldLengths::table_of(job.calls() + spans[worker].first, spans[worker].count());
@@ -112,7 +113,7 @@ void lengths_told_are_those_of_the_calls(void **) {
 
 /// What ToldLengths throws for one worker's table.
 Failure refusal(const std::vector<uint64_t> &table, std::size_t bytes) {
-    std::vector<char> blob(bytes);
+    std::string blob(bytes, 0);
     std::memcpy(blob.data(), table.data(), bytes);
     try {
         ToldLengths({blob}, Spans({2}), 1);

@@ -67,11 +67,7 @@ class NcclStart {
     }
 
     std::vector<std::string> from_all(const std::string &own) {
-        if (workers_ == nullptr) return {own};
-        std::vector<std::string> all;
-        for (const std::vector<char> &blob : workers_->gather(call(), own.data(), own.size(), timeout_ns_))
-            all.emplace_back(blob.begin(), blob.end());
-        return all;
+        return workers_ == nullptr ? std::vector{own} : workers_->gather(call(), own, timeout_ns_);
     }
 
     std::string common_obstacle(const NcclUse &use) {

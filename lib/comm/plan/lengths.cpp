@@ -70,7 +70,7 @@ std::vector<uint64_t> ToldLengths::table_of(const Call *const *calls, uint32_t r
     return table;
 }
 
-ToldLengths::ToldLengths(const std::vector<std::vector<char>> &tables, const Spans &spans, std::size_t buffers,
+ToldLengths::ToldLengths(const std::vector<std::string> &tables, const Spans &spans, std::size_t buffers,
                          std::size_t width, const GroupLayout *group)
     : replicas_(spans.replicas()), buffers_(buffers), width_(width), table_(replicas_ * buffers * width) {
     if (group != nullptr) slots_ = group->slots;
@@ -81,7 +81,8 @@ ToldLengths::ToldLengths(const std::vector<std::vector<char>> &tables, const Spa
         if (tables[worker].size() != bytes)
             throw bad_message(rank(worker),
                               text("a table of lengths of ", tables[worker].size(), " bytes instead of ", bytes));
-        if (bytes != 0) std::memcpy(table_.data() + spans[worker].first * buffers * width, tables[worker].data(), bytes);
+        if (bytes != 0)
+            std::memcpy(table_.data() + spans[worker].first * buffers * width, tables[worker].data(), bytes);
     }
     // A sum that wraps around would put a piece outside the joined buffer. (Parts are compared with this worker's own.)
     for (std::size_t b = 0; b < buffers && width == 2; ++b) {
@@ -105,8 +106,7 @@ void check_parts_agree(const Lengths &lengths, const Call &call) {
                 if (given == taken) continue;
                 throw Failure(MDIST_ERR_MISMATCH,
                               text("replica ", call.id_of(from), " gives ", given, " elements of input ", b,
-                                   " to replica ", call.id_of(to),
-                                   ", which takes ", taken, " from it into output ", b,
+                                   " to replica ", call.id_of(to), ", which takes ", taken, " from it into output ", b,
                                    "; both replicas must name the same number"))
                     .operation(call.kind->name())
                     .replica(call.id_of(to));

@@ -64,8 +64,8 @@ class ToldLengths final : public Lengths {
 
     /// `tables` holds each worker's table as bytes, in worker order. Throws DATA_LOSS if one is not such a table.
     /// `group` is the group's layout if `spans` are of its slots.
-    ToldLengths(const std::vector<std::vector<char>> &tables, const Spans &spans, std::size_t buffers,
-                std::size_t width = 2, const GroupLayout *group = nullptr);
+    ToldLengths(const std::vector<std::string> &tables, const Spans &spans, std::size_t buffers, std::size_t width = 2,
+                const GroupLayout *group = nullptr);
 
     uint32_t replicas() const override { return replicas_; }
     uint64_t piece(uint32_t replica, std::size_t buffer) const override { return slot(replica, buffer)[0]; }
@@ -88,8 +88,8 @@ class ToldLengths final : public Lengths {
     std::vector<uint64_t> table_;
 };
 
-/// Throws MISMATCH, the same on all replicas, if the pieces do not add up to some replica's joined side; or if a replica
-/// gives another a part of another length than that one takes.
+/// Throws MISMATCH, the same on all replicas, if the pieces do not add up to some replica's joined side; or if a
+/// replica gives another a part of another length than that one takes.
 void check_lengths(const Lengths &lengths, const Call &call);
 
 /// Throws INVALID_ARGUMENT if a buffer works in place but does not start `offset` elements into the joined side.

@@ -17,12 +17,10 @@ namespace {
 using Length = uint64_t;
 
 /// The length, and also the blob if it fits beside it.
-std::vector<char> payload_of(const std::vector<char> &blob, std::size_t most) {
+std::string payload_of(std::string_view blob, std::size_t most) {
     const Length length = blob.size();
-    std::vector<char> payload(sizeof length);
-    std::memcpy(payload.data(), &length, sizeof length);
-    if (length <= most) payload.insert(payload.end(), blob.begin(), blob.end());
-    return payload;
+    std::string payload(reinterpret_cast<const char *>(&length), sizeof length);
+    return length <= most ? payload.append(blob) : payload;
 }
 
 /// A worker's length as it says. Throws DATA_LOSS if its payload does not fit that length.
@@ -45,10 +43,10 @@ std::size_t most_inline(const Workers &workers, bool directly) {
     return WorkerOperation::most_payload(workers, directly) - sizeof(Length);
 }
 
-Blobs agree_with_blobs(WorkerOperation &operation, Workers &workers, const std::vector<char> &own, uint64_t longest,
+Blobs agree_with_blobs(WorkerOperation &operation, Workers &workers, std::string_view own, uint64_t longest,
                        const FunctionRef<void()> *send) {
     const std::size_t most = most_inline(workers, send != nullptr || workers.meets_directly());
-    const std::vector<char> payload = payload_of(own, most);
+    const std::string payload = payload_of(own, most);
     if (send != nullptr)
         operation.agree_before(*send, {payload.data(), payload.size()});
     else
@@ -94,22 +92,19 @@ void Workers::meet(const Call &call, uint64_t timeout_ns) {
     guarded([&] { WorkerOperation(*this, call, timeout_ns).agree(); });
 }
 
-Blobs Workers::gather(const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns) {
+Blobs Workers::gather(const Call &call, std::string_view own, uint64_t timeout_ns) {
     return guarded([&] {
-        const auto *const from = static_cast<const char *>(data);
-        const std::vector<char> own(from, from + bytes);
         WorkerOperation operation(*this, call, timeout_ns);
         return workers::agree_with_blobs(operation, *this, own);
     });
 }
 
-Blobs Workers::exchange(const Call &call, const std::vector<std::string> &blobs, uint64_t timeout_ns) {
+Blobs Workers::exchange(const Call &call, const Blobs &blobs, uint64_t timeout_ns) {
     return guarded([&] {
-        std::vector<char> lengths; // sent to all: small, and it takes one trip
+        std::string lengths; // sent to all: small, and it takes one trip
         for (const std::string &blob : blobs) {
             const uint64_t length = blob.size();
-            const auto *const from = reinterpret_cast<const char *>(&length);
-            lengths.insert(lengths.end(), from, from + sizeof length);
+            lengths.append(reinterpret_cast<const char *>(&length), sizeof length);
         }
         WorkerOperation operation(*this, call, timeout_ns);
         const Blobs tables = workers::agree_with_blobs(operation, *this, lengths);
@@ -117,7 +112,7 @@ Blobs Workers::exchange(const Call &call, const std::vector<std::string> &blobs,
         operation.checked([&] {
             uint64_t left = workers::memory_bytes();
             for (uint32_t worker = 0; worker < count(); ++worker) {
-                const std::vector<char> &table = tables[worker];
+                const std::string &table = tables[worker];
                 uint64_t length = 0;
                 if (table.size() != count() * sizeof length)
                     throw bad_message(worker,

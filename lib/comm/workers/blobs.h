@@ -8,7 +8,7 @@
 
 #include "comm/workers/operation.h"
 
-#include <vector>
+#include <string_view>
 
 namespace mdist::workers {
 
@@ -17,7 +17,7 @@ std::size_t most_inline(const Workers &workers, bool directly);
 
 /// Agrees, and returns every worker's blob, by worker. None may be longer than `longest` bytes. If `send` is given, the
 /// workers agree directly, and it posts what follows the blob; only a worker whose blob is inline may send anything.
-Blobs agree_with_blobs(WorkerOperation &operation, Workers &workers, const std::vector<char> &own,
+Blobs agree_with_blobs(WorkerOperation &operation, Workers &workers, std::string_view own,
                        uint64_t longest = UINT64_MAX, const FunctionRef<void()> *send = nullptr);
 
 } // namespace mdist::workers

@@ -37,7 +37,7 @@ std::size_t longest_blob(const Collective &asked) {
     return longest;
 }
 
-std::vector<char> table_of(const Collective &asked) {
+std::string table_of(const Collective &asked) {
     const std::vector<uint64_t> table = ToldLengths::table_of(asked.calls, asked.span().count());
     const auto *const from = reinterpret_cast<const char *>(table.data());
     return {from, from + table.size() * sizeof(uint64_t)};
@@ -249,10 +249,8 @@ class Parts {
             return;
         }
         Blobs tables;
-        for (uint32_t worker = 0; worker < asked_.workers.count(); ++worker) {
-            const char *const from = blobs_[worker].data();
-            tables.emplace_back(from, from + std::min(blobs_[worker].size(), table_bytes(asked_, worker)));
-        }
+        for (uint32_t worker = 0; worker < asked_.workers.count(); ++worker)
+            tables.push_back(blobs_[worker].substr(0, table_bytes(asked_, worker)));
         lengths_ = std::make_unique<ToldLengths>(checked_lengths(asked_, tables));
         for (uint32_t worker = 0; worker < asked_.workers.count(); ++worker) find_data(worker);
     }
@@ -337,8 +335,8 @@ class Parts {
     const Pattern pattern_;
     const bool told_; // the workers tell each other the lengths of their pieces
     const bool early_;
-    bool given_ = false;     // this worker's data follows its header, or goes along with it
-    std::vector<char> blob_; // this worker's table, and what goes along
+    bool given_ = false; // this worker's data follows its header, or goes along with it
+    std::string blob_;   // this worker's table, and what goes along
     std::vector<Transfer::Outgoing> behind_sends_;
     Pending behind_;
     Blobs blobs_;
@@ -369,7 +367,7 @@ namespace mdist {
 ToldLengths Workers::tell_lengths(const Call *const *calls, uint64_t timeout_ns) {
     return guarded([&] {
         const workers::Collective asked = {*this, calls, timeout_ns};
-        const std::vector<char> table = workers::table_of(asked);
+        const std::string table = workers::table_of(asked);
         WorkerOperation operation(*this, asked.call(), timeout_ns);
         const Blobs tables = workers::agree_with_blobs(operation, *this, table, workers::longest_blob(asked));
         return operation.checked([&] { return workers::checked_lengths(asked, tables); });

@@ -35,6 +35,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mdist {
@@ -52,12 +53,10 @@ struct WorkerLinks {
 };
 
 /// One blob of bytes per worker, by worker.
-using Blobs = std::vector<std::vector<char>>;
+using Blobs = std::vector<std::string>;
 
 class Workers {
   public:
-    using Blobs = mdist::Blobs;
-
     Workers(std::unique_ptr<Membership> membership, WorkerLinks links, const Spans &spans);
     /// The workers of a group of replicas of `job`; this worker has members. Of the collectives, only perform() is for
     /// it.
@@ -77,9 +76,9 @@ class Workers {
     /// The same; also returns the lengths of every replica's pieces, which have been checked.
     ToldLengths tell_lengths(const Call *const *calls, uint64_t timeout_ns);
     /// Returns every worker's bytes, by worker. Lengths may differ. `call` says what they are for.
-    Blobs gather(const Call &call, const void *data, std::size_t bytes, uint64_t timeout_ns);
+    Blobs gather(const Call &call, std::string_view own, uint64_t timeout_ns);
     /// Sends each worker its own bytes, blobs[worker]. Returns what each worker had for this one, by worker.
-    Blobs exchange(const Call &call, const std::vector<std::string> &blobs, uint64_t timeout_ns);
+    Blobs exchange(const Call &call, const Blobs &blobs, uint64_t timeout_ns);
     /// Copies worker 0's bytes to all workers.
     void broadcast(const Call &call, void *data, std::size_t bytes, uint64_t timeout_ns);
 

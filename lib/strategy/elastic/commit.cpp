@@ -42,10 +42,7 @@ void Elastic::begin_with_first_run() {
 /// In the first commit of a generation, which all of its workers make, they tell each other where they are.
 void Elastic::find_holders(Workers &others, const Call &call, uint64_t timeout_ns) {
     if (holders_of_generation_ == job_.elastic.generation()) return;
-    const std::string own = host_identity();
-    std::vector<std::string> hosts;
-    for (const std::vector<char> &host : others.gather(call, own.data(), own.size(), timeout_ns))
-        hosts.emplace_back(host.data(), host.size());
+    const Blobs hosts = others.gather(call, host_identity(), timeout_ns);
     holders_ = choose_holders(hosts, job_.replicas.worker(), job_.elastic.settings.copies);
     holders_of_generation_ = job_.elastic.generation();
 }
@@ -57,9 +54,9 @@ void Elastic::send_parts(Workers &others, const Call &call, KeptCommit &made, ui
     const std::string bytes = own.take();
     std::vector<std::string> blobs(job_.replicas.worker_count());
     for (const uint32_t holder : holders_) blobs[holder] = bytes;
-    const Workers::Blobs received = others.exchange(call, blobs, timeout_ns);
+    const Blobs received = others.exchange(call, blobs, timeout_ns);
     for (uint32_t worker = 0; worker < received.size(); ++worker)
-        if (worker != self) Shipment::unpack({received[worker].data(), received[worker].size()}, worker, made);
+        if (worker != self) Shipment::unpack(received[worker], worker, made);
 }
 
 /// Nobody goes back beyond the last commit. Iterators may be past its positions: other threads read meanwhile.

@@ -210,10 +210,9 @@ void Elastic::take_from_others(Workers &others, const Call &call, CommitId id, c
         mine.has_parts = own->has_parts;
         if (own->has_parts) mine.parts = own->held(job_.replicas.count()).whole;
     }
-    const std::string told = mine.encoded();
     std::vector<Offer> offers;
-    for (const std::vector<char> &blob : others.gather(call, told.data(), told.size(), timeout_ns))
-        offers.push_back(Offer::decoded({blob.data(), blob.size()}, static_cast<uint32_t>(offers.size())));
+    for (const std::string &blob : others.gather(call, mine.encoded(), timeout_ns))
+        offers.push_back(Offer::decoded(blob, static_cast<uint32_t>(offers.size())));
     for (const Offer &offer : offers) losses_ = std::max(losses_, offer.losses);
     const auto source = std::find_if(offers.begin(), offers.end(), [](const Offer &offer) { return offer.has; });
     if (source == offers.end())
@@ -258,9 +257,9 @@ void Elastic::take_from_others(Workers &others, const Call &call, CommitId id, c
     received.step = source->step;
     received.has_parts = source->has_parts;
     KeptCommit &into = own == nullptr ? received : *own;
-    const Workers::Blobs sent = others.exchange(call, blobs, timeout_ns);
+    const Blobs sent = others.exchange(call, blobs, timeout_ns);
     for (uint32_t worker = 0; worker < sent.size(); ++worker)
-        if (worker != others.self()) Shipment::unpack({sent[worker].data(), sent[worker].size()}, worker, into);
+        if (worker != others.self()) Shipment::unpack(sent[worker], worker, into);
     if (own != nullptr) return;
     commits_.clear();
     commits_.push_back(std::move(received));

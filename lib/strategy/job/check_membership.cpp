@@ -8,7 +8,6 @@
 #include <mdist/membership.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 namespace mdist {
@@ -39,18 +38,18 @@ struct Tally {
 };
 
 Tally tally_of(Job &job, uint8_t standing, uint64_t timeout_ns) {
-    const std::array<uint8_t, 2> own = {standing, wants_regroup(job)};
+    const std::string own = {static_cast<char>(standing), wants_regroup(job)};
     Tally all;
     Workers *const workers = job.workers();
     if (workers == nullptr) {
-        all.add(job.replicas.worker(), own[0], own[1] != 0);
+        all.add(job.replicas.worker(), standing, own[1] != 0);
         return all;
     }
     Call call;
     call.kind = &calls::kCheckMembership;
-    const Workers::Blobs said = workers->gather(call, own.data(), own.size(), job.comm.timeout_or_own(timeout_ns));
+    const Blobs said = workers->gather(call, own, job.comm.timeout_or_own(timeout_ns));
     for (uint32_t rank = 0; rank < workers->count(); ++rank) {
-        const std::vector<char> &one = said[rank];
+        const std::string &one = said[rank];
         if (one.size() != own.size() || one[0] < Leaving::kStays || one[0] > Leaving::kMustEnd)
             throw bad_message(rank, "bytes that do not say whether it must end");
         all.add(rank, static_cast<uint8_t>(one[0]), one[1] != 0);

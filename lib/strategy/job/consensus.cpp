@@ -96,10 +96,9 @@ std::vector<std::string> Consensus::gather(const std::string &subject, const std
     const std::string mine = attempt(subject, part).encoded();
     std::vector<Outcome> outcomes;
     std::vector<std::string> subjects, words;
-    for (const std::vector<char> &blob : workers_->gather(call_, mine.data(), mine.size(), timeout_ns_))
+    for (const std::string &blob : workers_->gather(call_, mine, timeout_ns_))
         subjects.push_back(
-            outcomes.emplace_back(Outcome::decoded({blob.data(), blob.size()}, static_cast<uint32_t>(subjects.size())))
-                .subject);
+            outcomes.emplace_back(Outcome::decoded(blob, static_cast<uint32_t>(subjects.size()))).subject);
     require_same_texts(*workers_, subjects, "all workers must save and restore the same");
     for (uint32_t worker = 0; worker < outcomes.size(); ++worker)
         if (outcomes[worker].status != MDIST_OK) throw outcomes[worker].failure(worker);

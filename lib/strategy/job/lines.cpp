@@ -11,10 +11,9 @@ std::vector<std::vector<std::string>> gather_lines(Workers &workers, const Call 
     PayloadWriter out;
     out.number(static_cast<uint32_t>(own.size()));
     for (const std::string &line : own) out.text(line);
-    const std::string mine = out.take();
     std::vector<std::vector<std::string>> all;
-    for (const std::vector<char> &blob : workers.gather(call, mine.data(), mine.size(), timeout_ns)) {
-        PayloadReader in({blob.data(), blob.size()});
+    for (const std::string &blob : workers.gather(call, out.take(), timeout_ns)) {
+        PayloadReader in(blob);
         std::vector<std::string> &lines = all.emplace_back();
         for (auto count = in.number<uint32_t>(); count > 0 && !in.bad(); --count) lines.push_back(in.text());
         if (!in.complete())

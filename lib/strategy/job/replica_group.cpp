@@ -65,9 +65,7 @@ void ReplicaGroup::agree(Job &job) const {
     mine += "}";
     Call call;
     call.kind = &calls::kCreateGroup;
-    std::vector<std::string> lists;
-    for (const std::vector<char> &blob : others->gather(call, mine.data(), mine.size(), job.comm.timeout_or_own(0)))
-        lists.emplace_back(blob.begin(), blob.end());
+    const Blobs lists = others->gather(call, mine, job.comm.timeout_or_own(0));
     require_same_texts(*others, lists, "all workers must make the same groups, in the same order");
     job.groups
         .drop_unused(); // all workers are here, so none is in an operation of a group that this worker has destroyed

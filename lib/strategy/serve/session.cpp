@@ -155,12 +155,11 @@ void Session::send(Workers &others, Command &command) {
 /// Joins the results of all workers.
 std::vector<ValuePointer> Session::collect(Workers &others, std::vector<ValuePointer> own, const Command &command) {
     const std::vector<std::string> nothing(others.count());
-    const Workers::Blobs blobs =
-        others.exchange(call_of(Talk::kResults), nothing, job_.comm.timeout_or_own(command.timeout_ns));
+    const Blobs blobs = others.exchange(call_of(Talk::kResults), nothing, job_.comm.timeout_or_own(command.timeout_ns));
     if (command.kind == Command::Kind::kRead) return own; // the same on all workers
     std::vector<std::vector<ValuePointer>> by_worker = {std::move(own)};
     for (uint32_t worker = 1; worker < others.count(); ++worker) {
-        by_worker.push_back(decode_values({blobs[worker].data(), blobs[worker].size()}, job_.replicas, worker));
+        by_worker.push_back(decode_values(blobs[worker], job_.replicas, worker));
         by_worker.back().resize(by_worker[0].size());
     }
     std::vector<ValuePointer> joined;
@@ -184,8 +183,7 @@ void Session::serve(uint64_t timeout_ns) {
         try {
             agree(others, timeout_ns);
             const std::vector<std::string> nothing(others.count());
-            const Workers::Blobs blobs = others.exchange(call_of(Talk::kCommand), nothing, timeout_ns);
-            bytes.assign(blobs[0].begin(), blobs[0].end());
+            bytes = std::move(others.exchange(call_of(Talk::kCommand), nothing, timeout_ns)[0]);
         } catch (const Failure &failure) {
             if (client_has_left(failure)) return;
             throw;

@@ -92,11 +92,11 @@ bool Loop::agree(bool have) const {
     const std::string outputs = initial_ ? text(", initial outputs ", leaves_text(initial_->leaves())) : "";
     const std::string subject = text("iteration ", done_.load(), limit, outputs);
     const Call call = call_about(&calls::kRunSteps.meet, subject, fnv1a(subject) + initial_fingerprint_);
-    const char mine = have ? 1 : 0;
-    const Workers::Blobs all = workers->gather(call, &mine, sizeof mine, job_->comm.timeout_or_own(timeout_ns_));
+    const std::string mine(1, have ? 1 : 0);
+    const Blobs all = workers->gather(call, mine, job_->comm.timeout_or_own(timeout_ns_));
     bool all_have = true;
     for (uint32_t worker = 0; worker < all.size(); ++worker) {
-        if (all[worker].size() != sizeof mine)
+        if (all[worker].size() != mine.size())
             throw bad_message(worker, "bytes that do not say whether the loop continues");
         all_have = all_have && all[worker][0] != 0;
     }

@@ -198,7 +198,7 @@ void Loop::agree_on(const Outputs &outputs) const {
     std::string subject = "outputs";
     for (const auto &[path, output] : outputs)
         if (output.aggregation != MDIST_AGGREGATION_NONE) subject += text(" \"", path, "\" by ", output.aggregation);
-    workers->gather(call_about(&calls::kRunSteps.meet, subject), nullptr, 0, job_->comm.timeout_or_own(timeout_ns_));
+    workers->gather(call_about(&calls::kRunSteps.meet, subject), "", job_->comm.timeout_or_own(timeout_ns_));
 }
 
 /// Aggregates the outputs. Needs the turn.

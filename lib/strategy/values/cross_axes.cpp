@@ -88,13 +88,12 @@ reduce::Accumulators fold_local(int32_t op, std::span<const Tensor> tensors, uin
 }
 
 /// Packs what workers exchange: the number of elements, then the accumulators of each of their subtrees.
-std::vector<char> packed(uint64_t count, const std::vector<reduce::Accumulators> &subtrees) {
-    std::vector<char> bytes(sizeof count);
-    std::memcpy(bytes.data(), &count, sizeof count);
+std::string packed(uint64_t count, const std::vector<reduce::Accumulators> &subtrees) {
+    std::string bytes(reinterpret_cast<const char *>(&count), sizeof count);
     for (const reduce::Accumulators &one : subtrees) {
         const auto *const from = one.integer ? reinterpret_cast<const char *>(one.whole.data())
                                              : reinterpret_cast<const char *>(one.real.data());
-        bytes.insert(bytes.end(), from, from + (one.integer ? one.whole.size() : one.real.size()) * sizeof(uint64_t));
+        bytes.append(from, (one.integer ? one.whole.size() : one.real.size()) * sizeof(uint64_t));
     }
     return bytes;
 }
@@ -125,8 +124,7 @@ reduce::Accumulators fold_job(Workers &workers, const Asker &asker, int32_t op, 
     for (int32_t d = 0; d < tensors[0].shape().rank; ++d)
         if (reduced.at[d]) subject += text(" ", d);
     const Call call = call_about(&asker.function->meet, subject, fnv1a(subject) + static_cast<uint64_t>(op));
-    const std::vector<char> mine = packed(count, own);
-    const Workers::Blobs blobs = workers.gather(call, mine.data(), mine.size(), asker.timeout_ns);
+    const Blobs blobs = workers.gather(call, packed(count, own), asker.timeout_ns);
 
     count = 0;
     std::vector<reduce::Accumulators> all;

@@ -34,7 +34,7 @@ struct PieceRows {
 };
 
 /// Adds the pieces of one worker's replicas. The blob has all their lengths first, then their elements.
-void append_pieces(std::vector<Piece> &pieces, uint32_t worker, const std::vector<char> &blob, std::size_t count,
+void append_pieces(std::vector<Piece> &pieces, uint32_t worker, const std::string &blob, std::size_t count,
                    const PieceRows &rows) {
     std::size_t at = count * sizeof(uint64_t);
     bool fits = at <= blob.size();
@@ -51,21 +51,17 @@ void append_pieces(std::vector<Piece> &pieces, uint32_t worker, const std::vecto
 
 /// Returns the pieces of all replicas of the job. They point into `blobs`.
 std::vector<Piece> pieces_of_job(const Job &job, Workers &workers, const Asker &asker, std::span<const Tensor> tensors,
-                                 int32_t along, const PieceRows &rows, Workers::Blobs &blobs) {
+                                 int32_t along, const PieceRows &rows, Blobs &blobs) {
     Shape shape = tensors[0].shape();
     shape.dims[along] = 0; // may differ
     const std::string subject =
         text(asker.subject, "axis ", along, " of ", dtype_name(tensors[0].dtype()), " ", shape.text());
-    std::vector<char> mine;
-    for (const Tensor &tensor : tensors) {
-        const auto *const length = reinterpret_cast<const char *>(&tensor.shape().dims[along]);
-        mine.insert(mine.end(), length, length + sizeof(uint64_t));
-    }
-    for (const Tensor &tensor : tensors) {
-        const auto *const data = static_cast<const char *>(tensor.data());
-        if (tensor.bytes() != 0) mine.insert(mine.end(), data, data + tensor.bytes());
-    }
-    blobs = workers.gather(call_about(&asker.function->meet, subject), mine.data(), mine.size(), asker.timeout_ns);
+    std::string mine;
+    for (const Tensor &tensor : tensors)
+        mine.append(reinterpret_cast<const char *>(&tensor.shape().dims[along]), sizeof(uint64_t));
+    for (const Tensor &tensor : tensors)
+        if (tensor.bytes() != 0) mine.append(static_cast<const char *>(tensor.data()), tensor.bytes());
+    blobs = workers.gather(call_about(&asker.function->meet, subject), mine, asker.timeout_ns);
 
     std::vector<Piece> pieces;
     for (uint32_t worker = 0; worker < blobs.size(); ++worker)
@@ -100,7 +96,7 @@ Tensor gather_tensors(Job &job, const Asker &asker, std::span<const Tensor> ever
 
     const std::vector<Tensor> tensors = to_host(everywhere);
     const PieceRows rows(shape, along, tensors[0].dtype());
-    Workers::Blobs blobs;
+    Blobs blobs;
     Workers *const workers = job.workers();
     const std::vector<Piece> pieces = workers == nullptr
                                           ? pieces_of(tensors, along)
