@@ -52,11 +52,6 @@ struct Call {
     /// by buffer: partials[subtree * buffer_count + buffer]. nullptr there, or here: made from the inputs. Only local
     /// replica 0's call has them.
     const void *const *partials = nullptr;
-    /// Writes results of an all-reduce into the outputs in its own way, chosen by `how`. nullptr: results overwrite the
-    /// outputs. Works with one worker only. Must not throw. The party that computes a result applies it to every
-    /// party's outputs.
-    void (*apply)(int32_t dtype, int32_t how, void *to, const void *from, std::size_t elements) = nullptr;
-    int32_t how = 0;
     /// Why this worker does not make the call that it stands for: the call is a refusal.
     const Failure *refusal = nullptr;
     /// communication.call_timeout is not for it.

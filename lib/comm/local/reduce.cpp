@@ -24,30 +24,6 @@ std::size_t padded_bytes(const Call &call) {
     return bytes;
 }
 
-/// Applies results to the destinations, block by block, while they are in the first-level cache. Reads all sources of a
-/// block before it writes a destination, since a destination may also be a source. Advances the sources.
-void reduce_and_apply(const Call &call, const reduce::Operation &operation, const void **sources, uint32_t parties,
-                      void *const *destinations, uint32_t destination_count, std::size_t elements) {
-    alignas(kCacheLine) char results[8192];
-    const std::size_t size = dtype_size(operation.dtype);
-    void *const block = results;
-    for (std::size_t at = 0; at < elements;) {
-        const std::size_t count = std::min(elements - at, sizeof results / size);
-        reduce::reduce(operation, sources, parties, &block, 1, count);
-        for (uint32_t i = 0; i < destination_count; ++i)
-            call.apply(operation.dtype, call.how, static_cast<char *>(destinations[i]) + at * size, results, count);
-        for (uint32_t i = 0; i < parties; ++i) sources[i] = static_cast<const char *>(sources[i]) + count * size;
-        at += count;
-    }
-}
-
-void reduce_into(const Call &call, const reduce::Operation &operation, const void **sources, uint32_t parties,
-                 void *const *destinations, uint32_t destination_count, std::size_t elements) {
-    if (call.apply != nullptr)
-        return reduce_and_apply(call, operation, sources, parties, destinations, destination_count, elements);
-    reduce::reduce(operation, sources, parties, destinations, destination_count, elements);
-}
-
 } // namespace
 
 bool StagedReduce::fits(const Group &group, const Call &call) {
@@ -76,9 +52,9 @@ uint64_t StagedReduce::run() {
     std::size_t offset = 0;
     for (std::size_t b = 0; b < call_.buffer_count; ++b) {
         for (uint32_t other = 0; other < parties; ++other) sources_[other] = group_.stage(other, round_) + offset;
-        reduce_into(call_, operation_of(call_, call_.inputs[b].dtype, parties), sources_.get(), parties,
-                    &call_.outputs[b].data, 1,
-                    call_.outputs[b].elements); // none but at the root, if there is one
+        reduce::reduce(operation_of(call_, call_.inputs[b].dtype, parties), sources_.get(), parties,
+                       &call_.outputs[b].data, 1,
+                       call_.outputs[b].elements); // none but at the root, if there is one
         offset += padded(bytes_of(call_.inputs[b]));
     }
     return 0;
@@ -150,8 +126,8 @@ void ChunkedReduce::reduce_stretch(std::size_t b, std::size_t begin, std::size_t
         sources_[other] = static_cast<const char *>(in) + begin;
         if (!rooted || other == call_.root) destinations_[rooted ? 0 : other] = static_cast<char *>(out) + begin;
     }
-    reduce_into(call_, operation_of(call_, call_.inputs[b].dtype, parties), sources_.get(), parties,
-                destinations_.get(), rooted ? 1 : parties, (end - begin) / size);
+    reduce::reduce(operation_of(call_, call_.inputs[b].dtype, parties), sources_.get(), parties, destinations_.get(),
+                   rooted ? 1 : parties, (end - begin) / size);
 }
 
 void all_reduce_posted(Group &group, uint32_t party) {

@@ -2,7 +2,6 @@
 // Writes to variables by all replicas, inside a step.
 #include "comm/collectives.h"
 #include "device/gpu/gpu.h"
-#include "reduce/arithmetic.h"
 #include "strategy/job/call_functions.h"
 #include "strategy/variables/variable.h"
 #include "util/text.h"
@@ -31,14 +30,12 @@ void Variable::assign_in_step(Party &party, int32_t assign, const Tensor &tensor
     party.await_turn("mdist_replica_assign to a mirrored variable that is aggregated");
     const Meaning &meaning = meanings_[static_cast<std::size_t>(assign - MDIST_ASSIGN_SET)];
     const bool only_first = spec_.aggregation == MDIST_AGGREGATION_ONLY_FIRST_REPLICA;
-    // With one worker, nothing can fail once the replicas have met, so the copies are written at once. With several,
-    // the outcome comes first: a variable must not be half written if another worker dies. All replicas receive the
-    // same bits either way. On GPUs, only SET writes at once, because their reductions cannot write otherwise.
-    Device &device = job_->replicas.device(local);
-    const bool at_once =
-        !only_first && job_->replicas.worker_count() == 1 && (device.gpu() == nullptr || assign == MDIST_ASSIGN_SET);
+    // With one worker, nothing can fail once the replicas have met, so SET writes the copies at once. With several, the
+    // outcome comes first: a variable must not be half written if another worker dies. All replicas receive the same
+    // bits either way.
+    const bool at_once = !only_first && job_->replicas.worker_count() == 1 && assign == MDIST_ASSIGN_SET;
     const Tensor total = at_once ? Tensor() : store_->scratch(local, spec_.dtype, spec_.shape);
-    const Tensor own = on_device(device, tensor);
+    const Tensor own = on_device(job_->replicas.device(local), tensor);
     const mdist_buffer_t input = own.buffer();
     const mdist_buffer_t output = (at_once ? copies_[local] : total).buffer();
     const int32_t op = spec_.aggregation == MDIST_AGGREGATION_MEAN ? MDIST_MEAN : MDIST_SUM;
@@ -46,10 +43,6 @@ void Variable::assign_in_step(Party &party, int32_t assign, const Tensor &tensor
                            : call_of(&calls::kAssign, op, &input, &output, 1);
     call.subject = meaning.hash;
     call.subject_text = meaning.text.c_str();
-    if (at_once && assign != MDIST_ASSIGN_SET) {
-        call.apply = reduce::write_elements;
-        call.how = assign;
-    }
     perform_collective(job_->comm.executors(), local, call, timeout_ns);
     if (!at_once) apply(local, assign, total);
 }
