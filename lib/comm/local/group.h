@@ -138,11 +138,6 @@ class Group {
     /// A party's input and output, for calls with one buffer. Saves reading the other party's stack.
     const void *input_of(uint32_t party) const { return slots_[party].input; }
     void *output_of(uint32_t party) const { return slots_[party].output; }
-    /// Posts a call for a party without a meeting, for one thread that knows all the calls. No party is inside.
-    void post(uint32_t party, const Call &call) {
-        write(slots_[party], call);
-        reset_work();
-    }
     /// Returns when every party has called it.
     void finish() noexcept;
     /// The other way to finish: returns when all `total` pieces of work are done, whoever did them. This party did

@@ -130,9 +130,4 @@ void ChunkedReduce::reduce_stretch(std::size_t b, std::size_t begin, std::size_t
                    rooted ? 1 : parties, (end - begin) / size);
 }
 
-void all_reduce_posted(Group &group, uint32_t party) {
-    ChunkedReduce part(group, party, group.call_of(party));
-    part.run();
-}
-
 } // namespace mdist

@@ -59,8 +59,4 @@ class ChunkedReduce {
     std::size_t buffer_begin_ = 0;
 };
 
-/// Shares the work of an all-reduce whose calls one thread has already seen, so that the parties need not meet. The
-/// calls must have been compared, and posted with post(). The thread that posted them waits for the parties to return.
-void all_reduce_posted(Group &group, uint32_t party);
-
 } // namespace mdist

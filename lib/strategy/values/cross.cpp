@@ -3,7 +3,6 @@
 
 #include "comm/call/check.h"
 #include "comm/call/overlap.h"
-#include "comm/local/reduce.h"
 #include "comm/workers/workers.h"
 #include "device/transfer/transfer.h"
 #include "strategy/values/cross_gpu.h"
@@ -13,8 +12,6 @@
 #include "util/text.h"
 
 #include <algorithm>
-#include <atomic>
-#include <new>
 #include <utility>
 
 namespace mdist {
@@ -81,48 +78,12 @@ void reduce_on(Device &device, const Job &job, const std::vector<Call> &calls, s
     device.finish();
 }
 
-/// Reduces on all replicas' threads.
-void reduce_by_all(Job &job, const std::vector<Call> &calls) {
-    for (uint32_t local = 0; local < calls.size(); ++local) job.comm.group().post(local, calls[local]);
-    std::atomic<bool> out_of_memory{false};
-    job.use.require_open();
-    job.team().run([&](uint32_t local) {
-        try {
-            all_reduce_posted(job.comm.group(), local);
-        } catch (const std::bad_alloc &) {
-            out_of_memory = true;
-        }
-    });
-    if (out_of_memory) throw std::bad_alloc();
-    job.comm.group().check_work();
-}
-
-/// Reduces into every local replica's outputs, on the host.
-void all_reduce_here(Job &job, const Asker &asker, std::vector<Call> &calls) {
-    constexpr std::size_t kWorthThreads = 262144; // bytes per replica; below, waking threads costs more than it saves
-    if (Workers *workers = job.workers()) return perform(*workers, asker, calls);
-    std::size_t bytes = 0;
-    for (std::size_t b = 0; b < calls[0].buffer_count; ++b)
-        bytes += calls[0].inputs[b].elements * dtype_size(calls[0].inputs[b].dtype);
-    const bool have_threads = job.concurrent() && calls.size() == job.replicas.local_count();
-    if (have_threads && bytes >= kWorthThreads)
-        reduce_by_all(job, calls);
-    else
-        reduce_on(*host(), job, calls, calls.size());
-}
-
-/// The same, wherever the buffers lie.
-void all_reduce_pack(Job &job, const Asker &asker, std::vector<Call> &calls) {
-    if (Device *const gpu = gpu_for(job, calls, calls.size())) return reduce_on(*gpu, job, calls, calls.size());
-    among_hosts(job, calls, [&](std::vector<Call> &here) { all_reduce_here(job, asker, here); });
-}
-
-/// Reduces into the outputs of the first replica.
-void reduce_pack(Job &job, const Asker &asker, std::vector<Call> &calls) {
-    if (Device *const gpu = gpu_for(job, calls, 1)) return reduce_on(*gpu, job, calls, 1);
+/// Reduces into the outputs of the first `outputs` replicas, wherever the buffers lie.
+void reduce_pack(Job &job, const Asker &asker, std::vector<Call> &calls, std::size_t outputs) {
+    if (Device *const gpu = gpu_for(job, calls, outputs)) return reduce_on(*gpu, job, calls, outputs);
     Workers *const workers = job.workers();
     among_hosts(job, calls, [&](std::vector<Call> &here) {
-        workers != nullptr ? perform(*workers, asker, here) : reduce_on(*host(), job, here, 1);
+        workers != nullptr ? perform(*workers, asker, here) : reduce_on(*host(), job, here, outputs);
     });
 }
 
@@ -167,7 +128,7 @@ std::vector<Tensor> reduce_many(Job &job, const Asker &asker, int32_t op,
     for (std::size_t local = 0; local < locals; ++local)
         calls[local] = call_of(&calls::kAllReduce, op, &inputs[local * count], outputs.data(), count);
     for_packs(calls, asker.packing, asker.function->sum.name(),
-              [&](std::vector<Call> &pack) { reduce_pack(job, asker, pack); });
+              [&](std::vector<Call> &pack) { reduce_pack(job, asker, pack, 1); });
     return results;
 }
 
@@ -196,7 +157,7 @@ void all_reduce_local(Job &job, const Asker &asker, const Call &all, std::size_t
     }
     if (replicas > 1) check_overlap_among(calls);
     for_packs(calls, asker.packing, asker.function->sum.name(),
-              [&](std::vector<Call> &pack) { all_reduce_pack(job, asker, pack); });
+              [&](std::vector<Call> &pack) { reduce_pack(job, asker, pack, pack.size()); });
 }
 
 std::vector<ValuePointer> all_reduce_many(Job &job, const Asker &asker, int32_t op,
@@ -223,7 +184,7 @@ std::vector<ValuePointer> all_reduce_many(Job &job, const Asker &asker, int32_t 
     for (std::size_t local = 0; local < locals; ++local)
         calls.push_back(call_of(&calls::kAllReduce, op, &inputs[local * count], &outputs[local * count], count));
     for_packs(calls, asker.packing, asker.function->sum.name(),
-              [&](std::vector<Call> &pack) { all_reduce_pack(job, asker, pack); });
+              [&](std::vector<Call> &pack) { reduce_pack(job, asker, pack, pack.size()); });
     return results;
 }
 
