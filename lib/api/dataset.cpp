@@ -172,13 +172,8 @@ mdist_status_t mdist_iterator_next(mdist_iterator_t *iterator, mdist_value_t **o
         const std::size_t components = pinned->dataset().component_count();
         if (count != components)
             throw invalid(text("count is ", count, "; elements of this dataset have ", components, " components"));
-        ValueRoom room;
-        const bool there = pinned->next_into(room, [&](const Element *element) {
-            if (element == nullptr)
-                *out = publish<mdist_value_t>(std::move(room).value());
-            else
-                publish_all(values_of_element(pinned->dataset(), *element), out);
-        });
+        const bool there = pinned->next(
+            [&](const Element &element) { publish_all(values_of_element(pinned->dataset(), element), out); });
         return there ? MDIST_OK : MDIST_END;
     });
 }

@@ -63,30 +63,15 @@ uint64_t Iterator::skipped() const {
 }
 
 bool Iterator::next(FunctionRef<void(const Element &)> take) {
-    return advance(nullptr, [&](const Element *element) { take(*element); });
-}
-
-bool Iterator::next_into(Room &room, FunctionRef<void(const Element *)> take) {
-    return advance(&room, take);
-}
-
-Stream::Got Iterator::produce(Room *room) {
-    if (room != nullptr && run_.stream->fills_rooms()) return run_.stream->next_into(*room, element_);
-    return run_.stream->next(element_) ? Stream::Got::kElement : Stream::Got::kEnd;
-}
-
-bool Iterator::advance(Room *room, FunctionRef<void(const Element *)> take) {
     const OnlyCall call(busy_);
     require_open();
     if (failure_) throw Failure(*failure_);
     if (agreement_) agreement_->require_place(); // must come before an element is taken, which would be lost
     try {
-        const Stream::Got got = produce(room);
-        if (got == Stream::Got::kEnd) return false;
-        const bool has_element = got == Stream::Got::kElement;
-        take(has_element ? &element_ : nullptr);
+        if (!run_.stream->next(element_)) return false;
+        take(element_);
         ++run_.taken;
-        if (has_element && !element_.is_row()) element_ = Element(); // the taker now owns its memory
+        if (!element_.is_row()) element_ = Element(); // the taker now owns its memory
         return true;
     } catch (...) {
         const bool ending = thread_is_ending();

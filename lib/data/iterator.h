@@ -27,8 +27,6 @@ class Iterator {
     /// Hands the next element to `take`. If `take` fails, so does the iterator, and the element is lost. After the last
     /// element it returns false without calling `take`.
     bool next(FunctionRef<void(const Element &)> take);
-    /// The same. If the bytes of the element are in the memory that `room` offered (Stream::next_into), `take` gets null.
-    bool next_into(Room &room, FunctionRef<void(const Element *)> take);
     /// Ends the iteration and waits for all threads that work for it.
     void close();
     const Dataset &dataset() const { return *dataset_; }
@@ -82,8 +80,6 @@ class Iterator {
 
     Run begin(std::shared_ptr<Series> series) const;
     std::unique_ptr<Stream> open(const Run &run) const;
-    bool advance(Room *room, FunctionRef<void(const Element *)> take);
-    Stream::Got produce(Room *room);
     void require_open() const;
 
     std::shared_ptr<const Dataset> dataset_;

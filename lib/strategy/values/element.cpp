@@ -5,11 +5,6 @@
 
 namespace mdist {
 
-char *ValueRoom::of(uint64_t bytes) {
-    record_ = Tensor::allocate(*host(), MDIST_UINT8, Shape().with_first(bytes));
-    return static_cast<char *>(record_.data());
-}
-
 std::vector<ValuePointer> values_of_element(const Dataset &dataset, const Element &element) {
     std::vector<ValuePointer> values;
     const std::size_t replicas = dataset.replica_count();
