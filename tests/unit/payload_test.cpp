@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <vector>
+
 extern "C" {
 #include <cmocka.h>
 }
@@ -72,6 +74,63 @@ void lengths_beyond_the_end_are_not_believed(void **) {
     assert_true(text.text().empty() && text.bad());
 }
 
+enum class Colour : uint8_t { kRed = 1, kBlue };
+
+struct Inner {
+    uint16_t number = 0;
+    std::array<unsigned char, 2> bytes = {};
+
+    template <class Self, class Payload>
+    static void fields(Self &self, Payload &payload) {
+        payload(self.number, self.bytes);
+    }
+};
+
+struct Outer {
+    bool flag = false;
+    Colour colour = Colour::kRed;
+    int32_t negative = 0;
+    std::string name;
+    std::vector<Inner> list;
+
+    template <class Self, class Payload>
+    static void fields(Self &self, Payload &payload) {
+        payload(self.flag, self.colour, self.negative, self.name, limited(self.list, 2));
+    }
+};
+
+void a_struct_says_once_what_its_bytes_are(void **) {
+    const Outer out = {true, Colour::kBlue, -2, "ab", {{1, {3, 4}}, {0x0506, {7, 8}}}};
+    const std::string bytes = PayloadWriter()(out, uint8_t{9}).take();
+    assert_true(bytes ==
+                "\x01\x02\xfe\xff\xff\xff"
+                "\x02\x00\x00\x00"
+                "ab"
+                "\x02\x00\x00\x00"
+                "\x01\x00\x03\x04\x06\x05\x07\x08"
+                "\x09"s);
+    Outer in;
+    uint8_t last = 0;
+    assert_true(PayloadReader(bytes)(in, last).complete());
+    assert_true(in.flag && in.colour == Colour::kBlue && in.negative == -2 && in.name == "ab" && last == 9);
+    assert_int_equal(in.list.size(), 2);
+    assert_int_equal(in.list[1].number, 0x0506);
+    assert_true(in.list[1].bytes == out.list[1].bytes);
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+        PayloadReader reader(std::string_view(bytes).substr(0, length));
+        assert_true(reader(in, last).bad());
+    }
+}
+
+void a_list_longer_than_its_limit_is_not_read(void **) {
+    std::vector<std::string> three = {"a", "b", "c"}, none;
+    const std::string bytes = PayloadWriter()(limited(three, 3)).take();
+    assert_true(PayloadReader(bytes)(limited(none, 2)).bad());
+    assert_true(none.empty());
+    assert_true(PayloadReader(bytes)(limited(none, 3)).complete());
+    assert_true(none == three);
+}
+
 } // namespace
 
 SUBJECT(payload) {
@@ -79,6 +138,8 @@ SUBJECT(payload) {
         cmocka_unit_test(bytes_are_those_of_the_specification),
         cmocka_unit_test(what_is_cut_off_anywhere_is_bad_for_good),
         cmocka_unit_test(lengths_beyond_the_end_are_not_believed),
+        cmocka_unit_test(a_struct_says_once_what_its_bytes_are),
+        cmocka_unit_test(a_list_longer_than_its_limit_is_not_read),
     };
     return cmocka_run_group_tests_name("unit/payload", tests, nullptr, nullptr);
 }

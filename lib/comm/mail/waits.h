@@ -23,6 +23,11 @@ class Waits {
         uint32_t other() const { return sends ? key.to : key.from; }
         /// "waits to receive from 1 (tag 7)"
         std::string text() const;
+
+        template <class Self, class Payload>
+        static void fields(Self &self, Payload &payload) {
+            payload(self.sends, self.key.from, self.key.to, self.key.tag, self.key.run);
+        }
     };
 
     /// A replica waits, or no longer. Each waits in one call at a time.

@@ -22,22 +22,4 @@ void complete_host(Endpoint &listens, const std::string &seen) {
     if (listens.host.empty()) listens.host = seen.substr(0, seen.find('%')); // a zone is of one host only
 }
 
-void write_endpoint(PayloadWriter &out, const Endpoint &endpoint) {
-    out.text(endpoint.host)
-        .number(endpoint.port)
-        .number(static_cast<uint8_t>(endpoint.takes_datagrams))
-        .number(endpoint.pid)
-        .number(endpoint.started_as);
-}
-
-Endpoint read_endpoint(PayloadReader &in) {
-    Endpoint endpoint;
-    endpoint.host = in.text();
-    endpoint.port = in.number<uint16_t>();
-    endpoint.takes_datagrams = in.number<uint8_t>() != 0;
-    endpoint.pid = in.number<uint32_t>();
-    endpoint.started_as = in.number<uint32_t>();
-    return endpoint;
-}
-
 } // namespace mdist

@@ -18,6 +18,10 @@ struct Endpoint {
     uint32_t pid = 0;                 // 0: not told
     uint32_t started_as = UINT32_MAX; // the rank that its launcher gave it, which elastic jobs change; MDIST_NONE: none
     bool operator==(const Endpoint &) const = default;
+    template <class Self, class Payload>
+    static void fields(Self &self, Payload &payload) {
+        payload(self.host, self.port, self.takes_datagrams, self.pid, self.started_as);
+    }
 };
 
 /// "10.0.0.1:4400", "[::1]:4400"
@@ -28,7 +32,5 @@ std::string host_and_pid(const Endpoint &endpoint);
 bool is_loopback(const Endpoint &endpoint);
 /// Sets the host if the worker that listens there has told none. `seen`: from where it has called the store.
 void complete_host(Endpoint &listens, const std::string &seen);
-void write_endpoint(PayloadWriter &out, const Endpoint &endpoint);
-Endpoint read_endpoint(PayloadReader &in);
 
 } // namespace mdist

@@ -22,14 +22,8 @@ Digest Seal::tag(std::string_view frame) {
 
 std::string encode(const ControlFrame &frame, Seal &seal) {
     std::string bytes(kFrameMagic);
-    bytes += PayloadWriter()
-                 .number(kProtocolVersion)
-                 .number(static_cast<uint8_t>(frame.kind))
-                 .number(uint16_t{0})
-                 .number(static_cast<uint32_t>(frame.payload.size()))
-                 .number(uint32_t{0})
-                 .bytes(frame.session)
-                 .take();
+    const auto length = static_cast<uint32_t>(frame.payload.size());
+    bytes += PayloadWriter()(kProtocolVersion, frame.kind, uint16_t{0}, length, uint32_t{0}, frame.session).take();
     bytes += frame.payload;
     if (seal.tag_bytes() != 0) bytes += view_of(seal.tag(bytes));
     return bytes;

@@ -23,12 +23,17 @@ namespace mdist {
 
 inline constexpr uint32_t kMostWorkers = 65536;
 inline constexpr uint32_t kMostHeldCommits = 4; // a worker keeps two at most
+inline constexpr uint32_t kMostRanges = 65536;  // of one worker in one commit
 
 /// A commit that was not marked may be made again, by a later generation, with the same number.
 struct CommitId {
     uint64_t number = 0;
     uint32_t generation = 0; // that made it
     auto operator<=>(const CommitId &) const = default;
+    template <class Self, class Payload>
+    static void fields(Self &self, Payload &payload) {
+        payload(self.number, self.generation);
+    }
 };
 
 /// Replica ids from `first` up to, but not including, `last`.
@@ -36,6 +41,10 @@ struct ReplicaRange {
     uint32_t first = 0;
     uint32_t last = 0;
     bool operator==(const ReplicaRange &) const = default;
+    template <class Self, class Payload>
+    static void fields(Self &self, Payload &payload) {
+        payload(self.first, self.last);
+    }
 };
 
 /// What one worker holds of a commit.
@@ -43,6 +52,11 @@ struct HeldCommit {
     CommitId id;
     bool marked = false;
     std::vector<ReplicaRange> whole; // the replicas whose parts are here, complete and checked
+
+    template <class Self, class Payload>
+    static void fields(Self &self, Payload &payload) {
+        payload(self.id, self.marked, limited(self.whole, kMostRanges));
+    }
 };
 
 using Holdings = std::vector<HeldCommit>;
@@ -54,6 +68,11 @@ struct Joining {
     Endpoint listens;
     std::string agreement;
     std::string run; // of a job of fixed size, as in MembershipOptions
+
+    template <class Self, class Payload>
+    static void fields(Self &self, Payload &payload) {
+        payload(self.id, self.generation, self.listens, self.agreement, self.run);
+    }
 };
 
 /// What a worker says when it asks for the next generation.
@@ -62,6 +81,11 @@ struct Ask {
     uint64_t limit_ns = 0; // how long it waits for the answer
     WorkerId missed = 0;   // the member that it waited for in vain, if its generation ended by that; else 0
     bool leaves = false;   // it would leave the job
+
+    template <class Self, class Payload>
+    static void fields(Self &self, Payload &payload) {
+        payload(self.limit_ns, self.missed, self.leaves, limited(self.held, kMostHeldCommits));
+    }
 };
 
 struct Generation {

@@ -37,18 +37,7 @@ Digest direction_key(const std::string &key, std::string_view direction, std::st
 } // namespace
 
 std::string encode(const Hello &hello) {
-    return PayloadWriter()
-        .bytes(native_mark())
-        .number(static_cast<uint8_t>(hello.role))
-        .number(static_cast<uint8_t>(hello.with_secret))
-        .number(hello.rank)
-        .number(hello.called)
-        .number(hello.size)
-        .number(hello.restart)
-        .number(hello.number)
-        .bytes(hello.nonce)
-        .text(hello.job)
-        .take();
+    return PayloadWriter()(native_mark(), hello).take();
 }
 
 std::string handshake_key(const std::string &secret, std::string_view purpose) {
@@ -104,18 +93,9 @@ std::optional<std::string> Called::challenge(Channel &channel, const ControlFram
     const auto mark = reader.bytes<4>();
     uint32_t order = 0;
     std::memcpy(&order, mark.data(), sizeof order);
-    const auto role = reader.number<uint8_t>();
-    hello_.role = static_cast<Role>(role);
-    hello_.with_secret = reader.number<uint8_t>() != 0;
-    hello_.rank = reader.number<uint32_t>();
-    hello_.called = reader.number<uint32_t>();
-    hello_.size = reader.number<uint32_t>();
-    hello_.restart = reader.number<uint32_t>();
-    hello_.number = reader.number<uint32_t>();
-    hello_.nonce = reader.bytes<sizeof(Digest)>();
-    hello_.job = reader.text();
+    reader(hello_);
     other_byte_order_ = order == kOtherByteOrder;
-    const bool known_role = role >= static_cast<uint8_t>(Role::kJoin) && role <= static_cast<uint8_t>(Role::kElastic);
+    const bool known_role = hello_.role >= Role::kJoin && hello_.role <= Role::kElastic;
     if (!reader.complete() || (order != kByteOrderMark && !other_byte_order_) || !known_role ||
         hello_.job.size() > kMostJobBytes)
         return std::nullopt;
@@ -142,26 +122,18 @@ std::string encode(const Failure &failure) {
     const auto cut = [](const std::string &text) {
         return text.size() <= kMostFailureText ? text : utf8_within(kMostFailureText, text);
     };
-    return PayloadWriter()
-        .number(static_cast<uint32_t>(failure.status()))
-        .number(failure.worker())
-        .number(failure.replica())
-        .number(static_cast<uint64_t>(failure.native()))
-        .text(cut(failure.reason()))
-        .text(cut(failure.operation()))
-        .text(cut(failure.message()))
+    return PayloadWriter()(static_cast<int32_t>(failure.status()), failure.worker(), failure.replica(),
+                           failure.native(), cut(failure.reason()), cut(failure.operation()), cut(failure.message()))
         .take();
 }
 
 std::optional<Failure> decode_failure(std::string_view payload) {
     PayloadReader reader(payload);
-    const auto status = static_cast<int32_t>(reader.number<uint32_t>());
-    const auto worker = reader.number<uint32_t>();
-    const auto replica = reader.number<uint32_t>();
-    const auto native = static_cast<int64_t>(reader.number<uint64_t>());
-    std::string reason = reader.text();
-    std::string operation = reader.text();
-    std::string message = reader.text();
+    int32_t status = 0;
+    uint32_t worker = 0, replica = 0;
+    int64_t native = 0;
+    std::string reason, operation, message;
+    reader(status, worker, replica, native, reason, operation, message);
     if (!reader.complete() || status > MDIST_ERR_INVALID_ARGUMENT || status <= MDIST_ERR_INTERNAL)
         return std::nullopt; // no worker sends an INTERNAL failure
     return Failure(static_cast<mdist_status_t>(status), std::move(message))

@@ -44,6 +44,12 @@ struct Hello {
     uint32_t number = 0; // of a data connection between these two
     Digest nonce = {};
     std::string job;
+
+    template <class Self, class Payload>
+    static void fields(Self &self, Payload &payload) {
+        payload(self.role, self.with_secret, self.rank, self.called, self.size, self.restart, self.number, self.nonce,
+                self.job);
+    }
 };
 
 std::string encode(const Hello &hello);

@@ -8,15 +8,16 @@ namespace mdist {
 
 Roster::Roster(const std::vector<Endpoint> &by_rank) : size_(static_cast<uint32_t>(by_rank.size())) {
     PayloadWriter bytes;
-    for (const Endpoint &listens : by_rank) write_endpoint(bytes, listens);
+    for (const Endpoint &listens : by_rank) bytes(listens);
     learn(bytes.take());
 }
 
 std::optional<Endpoint> Roster::find(uint32_t rank) const {
     if (rank >= size_) return std::nullopt;
     if (table_) {
-        PayloadReader entry(std::string_view(table_->bytes).substr(table_->begins[rank]));
-        return read_endpoint(entry);
+        Endpoint listens;
+        PayloadReader(std::string_view(table_->bytes).substr(table_->begins[rank]))(listens);
+        return listens;
     }
     const auto found = some_.find(rank);
     return found == some_.end() ? std::nullopt : std::optional(found->second);
@@ -39,7 +40,7 @@ std::shared_ptr<const Roster::Table> Roster::read(std::string bytes, uint32_t si
     PayloadReader in(bytes);
     for (uint32_t rank = 0; rank < size && !in.bad(); ++rank) {
         table->begins.push_back(static_cast<uint32_t>(bytes.size() - in.left()));
-        read_endpoint(in);
+        in(Endpoint());
     }
     if (!in.complete()) return nullptr;
     table->bytes = std::move(bytes);

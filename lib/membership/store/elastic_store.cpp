@@ -227,11 +227,7 @@ void ElasticStore::heard(ConnectionId connection, Worker &worker, const ControlF
 std::string ElasticStore::news_for(WorkerId id) const {
     const auto waits = [this](const auto &one) { return one.second.asked && !is_member(one.second.said.id); };
     const auto waiting = static_cast<uint32_t>(std::count_if(workers_.begin(), workers_.end(), waits));
-    return PayloadWriter()
-        .number(waiting)
-        .number(is_member(id) ? 0 : generation_.number)
-        .number(static_cast<uint8_t>(any_leaves()))
-        .take();
+    return PayloadWriter()(waiting, is_member(id) ? 0 : generation_.number, any_leaves()).take();
 }
 
 /// Tells the members at once that somebody waits to enter.

@@ -281,10 +281,7 @@ void FixedStore::tick() {
     if (state_ != State::kOpen) return;
     std::vector<uint32_t> ranks = missing();
     ranks.resize(std::min(ranks.size(), kMostListed));
-    PayloadWriter report;
-    report.number(static_cast<uint32_t>(ranks.size()));
-    for (const uint32_t rank : ranks) report.number(rank);
-    const std::string bytes = report.text(progress()).take();
+    const std::string bytes = PayloadWriter()(limited(ranks, kMostListed), progress()).take();
     for (auto &[id, worker] : workers_) send(id, worker, FrameKind::kProgress, bytes);
 }
 

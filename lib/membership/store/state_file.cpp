@@ -50,12 +50,8 @@ void StateFile::keep(const std::string &bytes) {
         folder_.remove(kName);
         return folder_.flush();
     }
-    const std::string header = PayloadWriter()
-                                   .number(kMagic)
-                                   .number(kVersion)
-                                   .number(static_cast<uint32_t>(bytes.size()))
-                                   .number(crc32c(bytes.data(), bytes.size()))
-                                   .take();
+    const auto length = static_cast<uint32_t>(bytes.size());
+    const std::string header = PayloadWriter()(kMagic, kVersion, length, crc32c(bytes.data(), bytes.size())).take();
     NewFile file(folder_, kName, true); // it has the session's id, by which a job without a secret knows its workers
     file.write_at(0, header.data(), header.size());
     file.write_at(header.size(), bytes.data(), bytes.size());

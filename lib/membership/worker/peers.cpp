@@ -181,17 +181,16 @@ void Peers::heard_entered(uint32_t from, const std::string &bytes) {
 }
 
 std::string Peers::goodbye(uint32_t rank, const Departure &departure) {
-    return PayloadWriter().number(rank).number(departure.entered).number(departure.exchanges).take() +
+    return PayloadWriter()(rank, departure.entered, departure.exchanges).take() +
            (departure.why ? encode(*departure.why) : std::string());
 }
 
 void Peers::heard_goodbye(uint32_t from, std::string_view bytes) {
     constexpr std::size_t kNumbers = sizeof(uint32_t) + 2 * sizeof(uint64_t);
     PayloadReader payload(bytes);
-    const auto rank = payload.number<uint32_t>();
+    uint32_t rank = 0;
     Departure departure;
-    departure.entered = payload.number<uint64_t>();
-    departure.exchanges = payload.number<uint64_t>();
+    payload(rank, departure.entered, departure.exchanges);
     if (bytes.size() > kNumbers) departure.why = decode_failure(bytes.substr(kNumbers));
     const bool passed_on = !connects_all(options_.size) && rank < options_.size && rank != options_.rank;
     if (payload.bad() || !(rank == from || passed_on) || (bytes.size() > kNumbers && !departure.why))

@@ -20,13 +20,7 @@ Digest Pulse::proof(std::string_view said) const {
 }
 
 void Pulse::send(uint32_t rank, bool asks, uint64_t asked_at_ns) {
-    std::string bytes = PayloadWriter()
-                            .number(kPulseMagic)
-                            .number(static_cast<uint8_t>(asks))
-                            .number(self_)
-                            .number(rank)
-                            .number(asked_at_ns)
-                            .take();
+    std::string bytes = PayloadWriter()(kPulseMagic, asks, self_, rank, asked_at_ns).take();
     bytes += view_of(proof(bytes));
     if (const auto at = roster_.find(rank)) world_.send_datagram(*at, bytes);
 }
@@ -38,12 +32,11 @@ bool Pulse::reaches(uint32_t rank) const {
 
 std::optional<Pulse::SignOfLife> Pulse::heard(std::string_view datagram) {
     PayloadReader reader(datagram);
-    const auto magic = reader.number<uint32_t>();
-    const auto asks = reader.number<uint8_t>();
-    const auto from = reader.number<uint32_t>();
-    const auto to = reader.number<uint32_t>();
-    const auto asked_at_ns = reader.number<uint64_t>();
-    const auto shown = reader.bytes<sizeof(Digest)>();
+    uint32_t magic = 0, from = 0, to = 0;
+    uint8_t asks = 0;
+    uint64_t asked_at_ns = 0;
+    Digest shown = {};
+    reader(magic, asks, from, to, asked_at_ns, shown);
     if (!reader.complete() || magic != kPulseMagic || asks > 1 || to != self_ || !roster_.knows(from) ||
         from == self_ || !same_digest(shown, proof(datagram.substr(0, kPulseBytes - sizeof shown))))
         return std::nullopt;

@@ -46,25 +46,15 @@ struct Offer {
     }
     std::string encoded() const {
         PayloadWriter out;
-        out.number(static_cast<uint8_t>(has)).number(step).number(static_cast<uint8_t>(has_parts));
-        out.number(losses).blob(state);
-        for (const ReplicaRange &range : parts) out.number(range.first).number(range.last);
+        out(has, step, has_parts, losses).blob(state);
+        for (const ReplicaRange &range : parts) out(range);
         return out.take();
     }
     static Offer decoded(std::string_view from, uint32_t worker) {
         PayloadReader in(from);
         Offer out;
-        out.has = in.number<uint8_t>() != 0;
-        out.step = in.number<uint64_t>();
-        out.has_parts = in.number<uint8_t>() != 0;
-        out.losses = in.number<uint32_t>();
-        out.state = in.blob();
-        while (!in.complete() && !in.bad()) {
-            ReplicaRange range;
-            range.first = in.number<uint32_t>();
-            range.last = in.number<uint32_t>();
-            out.parts.push_back(range);
-        }
+        out.state = in(out.has, out.step, out.has_parts, out.losses).blob();
+        while (!in.complete() && !in.bad()) in(out.parts.emplace_back());
         if (in.bad()) throw bad_message(worker, "bytes that do not say what it has of a commit");
         return out;
     }

@@ -20,21 +20,15 @@ struct Outcome {
     std::string words; // the part's result, or the failure's message
 
     std::string encoded() const {
-        return PayloadWriter()
-            .blob(subject)
-            .blob(reason)
-            .blob(words)
-            .number(static_cast<uint32_t>(status))
-            .number(static_cast<uint64_t>(native))
-            .take();
+        return PayloadWriter().blob(subject).blob(reason).blob(words)(static_cast<int32_t>(status), native).take();
     }
 
     static Outcome decoded(std::string_view from, uint32_t worker) {
         PayloadReader reader(from);
         Outcome out;
         for (std::string *field : {&out.subject, &out.reason, &out.words}) *field = reader.blob();
-        const auto status = static_cast<int32_t>(reader.number<uint32_t>());
-        out.native = static_cast<int64_t>(reader.number<uint64_t>());
+        int32_t status = 0;
+        reader(status, out.native);
         if (!reader.complete() || status > MDIST_END || status < MDIST_ERR_INTERNAL)
             throw bad_message(worker, "bytes that are not a valid outcome");
         out.status = static_cast<mdist_status_t>(status);

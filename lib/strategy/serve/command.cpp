@@ -36,11 +36,6 @@ ValuePointer part_of_leaf(const Value &leaf, const Span &span) {
 
 // --- encoding
 
-void write(PayloadWriter &out, const std::vector<std::string> &texts) {
-    out.number(static_cast<uint32_t>(texts.size()));
-    for (const std::string &text : texts) out.text(text);
-}
-
 void write(PayloadWriter &out, const Shape &shape) {
     out.number(static_cast<uint32_t>(shape.rank));
     for (int32_t i = 0; i < shape.rank; ++i) out.number(shape.dims[i]);
@@ -92,6 +87,11 @@ class Reader {
     Reader(std::string_view bytes, const Replicas &replicas, uint32_t worker)
         : in_(bytes), replicas_(replicas), worker_(worker) {}
 
+    template <class... Fields>
+    void operator()(Fields &&...fields) {
+        in_(fields...);
+        require(!in_.bad());
+    }
     template <class Number>
     Number number() {
         const auto value = in_.number<Number>();
@@ -102,11 +102,6 @@ class Reader {
         std::string value = in_.text();
         require(!in_.bad());
         return value;
-    }
-    std::vector<std::string> texts() {
-        std::vector<std::string> all;
-        for (auto count = number<uint32_t>(); count > 0; --count) all.push_back(text());
-        return all;
     }
     Shape shape() {
         Shape shape;
@@ -190,12 +185,9 @@ Command Command::for_replicas(const Span &span) const {
 
 std::string Command::encoded() const {
     PayloadWriter out;
-    out.number(static_cast<uint8_t>(kind)).text(name).text(variable);
-    out.text(spec.name).text(spec.colocated_with).number(static_cast<uint32_t>(spec.dtype));
+    out(kind, name, variable, spec.name, spec.colocated_with, spec.dtype);
     write(out, spec.shape);
-    out.number(static_cast<uint32_t>(spec.synchronization)).number(static_cast<uint32_t>(spec.aggregation));
-    out.number(static_cast<uint32_t>(assign)).number(static_cast<uint64_t>(result_count)).number(timeout_ns);
-    write(out, dropped);
+    out(spec.synchronization, spec.aggregation, assign, result_count, timeout_ns, limited(dropped, UINT32_MAX));
     write_values(out, values);
     return out.take();
 }
@@ -203,20 +195,12 @@ std::string Command::encoded() const {
 Command Command::decoded(std::string_view bytes, const Replicas &replicas) {
     Reader in(bytes, replicas, replicas.worker());
     Command command;
-    command.kind = static_cast<Kind>(in.number<uint8_t>());
-    command.name = in.text();
-    command.variable = in.text();
-    command.spec.name = in.text();
-    command.spec.colocated_with = in.text();
-    command.spec.dtype = static_cast<int32_t>(in.number<uint32_t>());
-    command.spec.shape = in.shape();
-    command.spec.synchronization = static_cast<int32_t>(in.number<uint32_t>());
-    command.spec.aggregation = static_cast<int32_t>(in.number<uint32_t>());
-    command.assign = static_cast<int32_t>(in.number<uint32_t>());
-    command.result_count = in.number<uint64_t>();
+    VariableSpec &spec = command.spec;
+    in(command.kind, command.name, command.variable, spec.name, spec.colocated_with, spec.dtype);
+    spec.shape = in.shape();
+    in(spec.synchronization, spec.aggregation, command.assign, command.result_count, command.timeout_ns,
+       limited(command.dropped, UINT32_MAX));
     Reader::require(command.result_count <= kMostResults);
-    command.timeout_ns = in.number<uint64_t>();
-    command.dropped = in.texts();
     command.values = in.values();
     in.end();
     for (const ValuePointer &value : command.values) Reader::require(value != nullptr);

@@ -23,7 +23,7 @@ struct Command {
     std::string variable;             // the name of an existing variable; "": none
     VariableSpec spec;                // of a variable to create
     int32_t assign = 0;               // mdist_assign_t
-    std::size_t result_count = 0;     // number of results wanted
+    uint64_t result_count = 0;        // number of results wanted
     uint64_t timeout_ns = 0;          // for collectives; 0: the strategy's
     std::vector<ValuePointer> values; // arguments, or what to assign
     std::vector<std::string> dropped; // names of variables that no longer exist
