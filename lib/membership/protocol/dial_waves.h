@@ -23,6 +23,13 @@ std::size_t calls_under_way(const Dialers &dialers) {
         std::count_if(dialers.begin(), dialers.end(), [](const auto &one) { return !one.second.pauses(); }));
 }
 
+/// Returns the place of the one that has this connection, or the end.
+template <class Dialers>
+auto dialer_of(Dialers &dialers, ConnectionId connection) {
+    return std::find_if(dialers.begin(), dialers.end(),
+                        [connection](const auto &one) { return one.second.connection() == connection; });
+}
+
 template <class Dialers>
 void tick_in_waves(Dialers &dialers) {
     std::size_t calls = calls_under_way(dialers);

@@ -46,23 +46,18 @@ bool DataSockets::is_early(ConnectionId connection) const {
                        [connection](const Guest &guest) { return guest.connection == connection; });
 }
 
-const Dialer *DataSockets::dialer_of(ConnectionId connection) const {
-    for (const auto &[place, dialer] : dialers_)
-        if (dialer.connection() == connection) return &dialer;
-    return nullptr;
-}
-
-Dialer *DataSockets::dialer_of(ConnectionId connection) {
-    return const_cast<Dialer *>(std::as_const(*this).dialer_of(connection));
+bool DataSockets::has(ConnectionId connection) const {
+    return dialer_of(dialers_, connection) != dialers_.end() || is_early(connection);
 }
 
 std::size_t DataSockets::wanted(ConnectionId connection) const {
-    if (const Dialer *const dialer = dialer_of(connection)) return dialer->channel().reader.wanted();
+    if (const auto dialer = dialer_of(dialers_, connection); dialer != dialers_.end())
+        return dialer->second.channel().reader.wanted();
     return is_early(connection) ? 1 : 0; // it has nothing to say before it is let in
 }
 
 void DataSockets::connected(ConnectionId connection) {
-    if (Dialer *const dialer = dialer_of(connection)) dialer->connected();
+    if (const auto dialer = dialer_of(dialers_, connection); dialer != dialers_.end()) dialer->second.connected();
 }
 
 void DataSockets::received(ConnectionId connection, std::string_view bytes) {
@@ -70,24 +65,23 @@ void DataSockets::received(ConnectionId connection, std::string_view bytes) {
         world_.close(connection);
         return closed(connection, 0);
     }
-    for (auto &[place, dialer] : dialers_) {
-        if (dialer.connection() != connection) continue;
-        try {
-            const auto frame = dialer.received(bytes);
-            if (!frame) return;
-            if (frame->kind != FrameKind::kWelcome) return dialer.retry("it refused the connection");
-        } catch (const Failure &) {
-            return; // the dialer keeps the message and tries again
-        }
-        const Place made = place;
-        made_.insert(made);
-        dialers_.erase(made);
-        return keep(made, connection);
+    const auto dialer = dialer_of(dialers_, connection);
+    if (dialer == dialers_.end()) return;
+    try {
+        const auto frame = dialer->second.received(bytes);
+        if (!frame) return;
+        if (frame->kind != FrameKind::kWelcome) return dialer->second.retry("it refused the connection");
+    } catch (const Failure &) {
+        return; // the dialer keeps the message and tries again
     }
+    const Place made = dialer->first;
+    made_.insert(made);
+    dialers_.erase(dialer);
+    keep(made, connection);
 }
 
 void DataSockets::closed(ConnectionId connection, int error) {
-    if (Dialer *const dialer = dialer_of(connection)) dialer->closed(error);
+    if (const auto dialer = dialer_of(dialers_, connection); dialer != dialers_.end()) dialer->second.closed(error);
     std::erase_if(early_, [connection](const Guest &guest) { return guest.connection == connection; });
 }
 

@@ -35,7 +35,7 @@ class DataSockets {
     DataSockets(const DataSockets &) = delete;
     DataSockets &operator=(const DataSockets &) = delete;
 
-    bool has(ConnectionId connection) const { return dialer_of(connection) != nullptr || is_early(connection); }
+    bool has(ConnectionId connection) const;
     std::size_t wanted(ConnectionId connection) const;
     void connected(ConnectionId connection);
     void received(ConnectionId connection, std::string_view bytes);
@@ -63,8 +63,6 @@ class DataSockets {
         bool gone = false;
     };
     bool is_early(ConnectionId connection) const;
-    const Dialer *dialer_of(ConnectionId connection) const;
-    Dialer *dialer_of(ConnectionId connection);
     bool can_dial(uint32_t rank) const { return peers_.key() && peers_.roster().knows(rank); }
     void dial(const Place &place);
     void let_in(Guest guest);

@@ -44,12 +44,6 @@ void Mesh::dial(uint32_t rank) {
     dialers_.emplace(rank, Dialer(world_, std::move(dial)));
 }
 
-Dialer *Mesh::dialer_of(ConnectionId connection) {
-    for (auto &[rank, dialer] : dialers_)
-        if (dialer.connection() == connection) return &dialer;
-    return nullptr;
-}
-
 std::optional<uint32_t> Mesh::peer_of(ConnectionId connection) const {
     for (const auto &[rank, peer] : formed_.peers)
         if (peer.connection == connection) return rank;
@@ -57,31 +51,28 @@ std::optional<uint32_t> Mesh::peer_of(ConnectionId connection) const {
 }
 
 bool Mesh::has(ConnectionId connection) const {
-    return connection != 0 &&
-           (const_cast<Mesh *>(this)->dialer_of(connection) != nullptr || peer_of(connection).has_value());
+    return connection != 0 && (dialer_of(dialers_, connection) != dialers_.end() || peer_of(connection).has_value());
 }
 
 std::size_t Mesh::wanted(ConnectionId connection) const {
-    if (const Dialer *dialer = const_cast<Mesh *>(this)->dialer_of(connection))
-        return dialer->channel().reader.wanted();
+    if (const auto dialer = dialer_of(dialers_, connection); dialer != dialers_.end())
+        return dialer->second.channel().reader.wanted();
     const auto rank = peer_of(connection);
     return rank ? formed_.peers.at(*rank).channel->reader.wanted() : 0;
 }
 
 void Mesh::connected(ConnectionId connection) {
-    if (Dialer *dialer = dialer_of(connection)) dialer->connected();
+    if (const auto dialer = dialer_of(dialers_, connection); dialer != dialers_.end()) dialer->second.connected();
 }
 
 void Mesh::received(ConnectionId connection, std::string_view bytes) {
     if (const auto rank = peer_of(connection)) return receive_peer(*rank, bytes);
-    for (auto &[rank, dialer] : dialers_) {
-        if (dialer.connection() != connection) continue;
-        try {
-            if (const auto frame = dialer.received(bytes)) heard_dialed(rank, *frame);
-        } catch (const Failure &) {
-            // Another process may listen there now. The dialer keeps the message and tries again.
-        }
-        return;
+    const auto dialer = dialer_of(dialers_, connection);
+    if (dialer == dialers_.end()) return;
+    try {
+        if (const auto frame = dialer->second.received(bytes)) heard_dialed(dialer->first, *frame);
+    } catch (const Failure &) {
+        // Another process may listen there now. The dialer keeps the message and tries again.
     }
 }
 
@@ -135,8 +126,8 @@ void Mesh::receive_peer(uint32_t rank, std::string_view bytes) {
 }
 
 void Mesh::closed(ConnectionId connection, int error) {
-    if (Dialer *dialer = dialer_of(connection))
-        dialer->closed(error);
+    if (const auto dialer = dialer_of(dialers_, connection); dialer != dialers_.end())
+        dialer->second.closed(error);
     else if (const auto rank = peer_of(connection))
         ended(*rank);
 }

@@ -60,7 +60,6 @@ class Mesh {
 
   private:
     void dial(uint32_t rank);
-    Dialer *dialer_of(ConnectionId connection);
     std::optional<uint32_t> peer_of(ConnectionId connection) const;
     void heard_dialed(uint32_t rank, const ControlFrame &frame);
     void receive_peer(uint32_t rank, std::string_view bytes);
