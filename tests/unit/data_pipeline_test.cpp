@@ -245,6 +245,51 @@ void ten_thousand_pipelines_come_and_go(void **) {
     }
 }
 
+/// The dataset's elements as a stream gives them that first skips `skipped` of them, after it has given `taken`.
+std::vector<int64_t> replayed(const Dataset &dataset, std::size_t taken, uint64_t skipped) {
+    const std::unique_ptr<Stream> stream = dataset.open({});
+    std::vector<int64_t> all;
+    Element element;
+    const auto next = [&] { return stream->next(element) && (all.push_back(item(element.tensor(0)).values[0]), true); };
+    while (all.size() < taken && next()) continue;
+    Element scratch;
+    const uint64_t done = stream->replay(skipped, scratch);
+    all.resize(all.size() + done, -1);
+    while (done == skipped && next()) continue;
+    return all;
+}
+
+void what_is_replayed_is_what_next_would_have_given(void **) {
+    constexpr int64_t kElements = 17;
+    const auto source = make_range(0, kElements, 1);
+    const auto check = [](const Dataset &dataset, const std::vector<int64_t> &expected) {
+        assert_int_equal(dataset.size().value(), expected.size());
+        for (std::size_t taken = 0; taken <= expected.size(); ++taken)
+            for (uint64_t skipped = 0; skipped <= expected.size() + 2 - taken; ++skipped) {
+                std::vector<int64_t> all = expected;
+                for (std::size_t i = taken; i < std::min(taken + skipped, all.size()); ++i) all[i] = -1;
+                assert_true(replayed(dataset, taken, skipped) == all);
+            }
+    };
+    for (uint64_t of = 1; of <= 5; ++of)
+        for (uint64_t set = 1; set < uint64_t{1} << of; ++set) {
+            std::vector<uint64_t> own;
+            std::vector<int64_t> expected;
+            for (uint64_t i = 0; i < of; ++i)
+                if ((set >> i & 1) != 0) own.push_back(i);
+            for (int64_t i = 0; i < kElements; ++i)
+                if ((set >> (static_cast<uint64_t>(i) % of) & 1) != 0) expected.push_back(i);
+            check(*make_selection(source, of, own), expected);
+            if (own.size() == 1) check(*make_shard(source, of, own[0]), expected);
+        }
+    for (const int64_t some : {0, 1, 5, 17, 20}) {
+        std::vector<int64_t> first, rest;
+        for (int64_t i = 0; i < kElements; ++i) (i < some ? first : rest).push_back(i);
+        check(*make_take(source, static_cast<uint64_t>(some)), first);
+        check(*make_skip(source, static_cast<uint64_t>(some)), rest);
+    }
+}
+
 } // namespace
 
 SUBJECT(data_pipeline) {
@@ -256,6 +301,7 @@ SUBJECT(data_pipeline) {
         cmocka_unit_test(batches_are_aligned_copies_in_both_components),
         cmocka_unit_test(a_call_within_a_call_is_refused_and_the_end_stays),
         cmocka_unit_test(ten_thousand_pipelines_come_and_go),
+        cmocka_unit_test(what_is_replayed_is_what_next_would_have_given),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
