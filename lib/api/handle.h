@@ -20,86 +20,48 @@
 
 namespace mdist {
 
-class Config;
-class Strategy;
-class Replica;
-class Value;
-class Variable;
-class Dataset;
-class Iterator;
-class Work;
-class StoreService;
-class Checkpoint;
-class Gradients;
-class Loop;
-class RecordWriter;
-class ReplicaGroup;
-class PreparedCall;
-struct Blob;
-class ExplainedCluster;
+// All handles: the kind, the public type, and the object behind it.
+// clang-format off
+#define MDIST_HANDLES(f)                                        \
+    f(kConfig, mdist_config_t, class Config)                    \
+    f(kStrategy, mdist_strategy_t, class Strategy)              \
+    f(kReplica, mdist_replica_t, class Replica)                 \
+    f(kValue, mdist_value_t, class Value)                       \
+    f(kVariable, mdist_variable_t, class Variable)              \
+    f(kDataset, mdist_dataset_t, class Dataset)                 \
+    f(kIterator, mdist_iterator_t, class Iterator)              \
+    f(kWork, mdist_work_t, class Work)                          \
+    f(kStore, mdist_store_t, class StoreService)                \
+    f(kCluster, mdist_cluster_t, class ExplainedCluster)        \
+    f(kCheckpoint, mdist_checkpoint_t, class Checkpoint)        \
+    f(kGradients, mdist_gradients_t, class Gradients)           \
+    f(kLoop, mdist_loop_t, class Loop)                          \
+    f(kRecordWriter, mdist_record_writer_t, class RecordWriter) \
+    f(kGroup, mdist_group_t, class ReplicaGroup)                \
+    f(kCall, mdist_prepared_t, class PreparedCall)              \
+    f(kBlob, mdist_blob_t, struct Blob)
+// clang-format on
 
+#define MDIST_KIND(kind, Public, Object) kind,
 enum class Kind : uint8_t {
-    kConfig = 2, // see kTag
-    kStrategy,
-    kReplica,
-    kValue,
-    kVariable,
-    kDataset,
-    kIterator,
-    kWork,
-    kStore,
-    kCluster,
-    kCheckpoint,
-    kGradients,
-    kLoop,
-    kRecordWriter,
-    kGroup,
-    kCall,
-    kBlob,
+    kNone = 1, // see kTag
+    MDIST_HANDLES(MDIST_KIND)
 };
+#undef MDIST_KIND
 
+/// The object type behind a public type, and its kind.
+template <class Public>
+struct HandleTraits;
 template <class T, Kind kind>
 struct HandleOf {
     using Object = T;
     static constexpr Kind kKind = kind;
 };
-/// The object type behind a public type, and its kind.
-template <class Public>
-struct HandleTraits;
-template <>
-struct HandleTraits<mdist_config_t> : HandleOf<Config, Kind::kConfig> {};
-template <>
-struct HandleTraits<mdist_strategy_t> : HandleOf<Strategy, Kind::kStrategy> {};
-template <>
-struct HandleTraits<mdist_replica_t> : HandleOf<Replica, Kind::kReplica> {};
-template <>
-struct HandleTraits<mdist_value_t> : HandleOf<Value, Kind::kValue> {};
-template <>
-struct HandleTraits<mdist_variable_t> : HandleOf<Variable, Kind::kVariable> {};
-template <>
-struct HandleTraits<mdist_dataset_t> : HandleOf<Dataset, Kind::kDataset> {};
-template <>
-struct HandleTraits<mdist_iterator_t> : HandleOf<Iterator, Kind::kIterator> {};
-template <>
-struct HandleTraits<mdist_work_t> : HandleOf<Work, Kind::kWork> {};
-template <>
-struct HandleTraits<mdist_store_t> : HandleOf<StoreService, Kind::kStore> {};
-template <>
-struct HandleTraits<mdist_cluster_t> : HandleOf<ExplainedCluster, Kind::kCluster> {};
-template <>
-struct HandleTraits<mdist_checkpoint_t> : HandleOf<Checkpoint, Kind::kCheckpoint> {};
-template <>
-struct HandleTraits<mdist_gradients_t> : HandleOf<Gradients, Kind::kGradients> {};
-template <>
-struct HandleTraits<mdist_loop_t> : HandleOf<Loop, Kind::kLoop> {};
-template <>
-struct HandleTraits<mdist_record_writer_t> : HandleOf<RecordWriter, Kind::kRecordWriter> {};
-template <>
-struct HandleTraits<mdist_group_t> : HandleOf<ReplicaGroup, Kind::kGroup> {};
-template <>
-struct HandleTraits<mdist_prepared_t> : HandleOf<PreparedCall, Kind::kCall> {};
-template <>
-struct HandleTraits<mdist_blob_t> : HandleOf<Blob, Kind::kBlob> {};
+#define MDIST_TRAITS(kind, Public, Object) \
+    template <>                            \
+    struct HandleTraits<Public> : HandleOf<Object, Kind::kind> {};
+MDIST_HANDLES(MDIST_TRAITS)
+#undef MDIST_TRAITS
 template <class Public>
 using ObjectOf = typename HandleTraits<Public>::Object;
 
