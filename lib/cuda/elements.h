@@ -7,6 +7,7 @@
 // unsigned ones (Operator::bias).
 #pragma once
 
+#include <mdist/tensor.h>
 #include <stdint.h>
 
 #ifdef __CUDACC__
@@ -119,8 +120,46 @@ struct Float16 {
 #endif
 };
 
+/// Calls use(format) with the format of a floating-point dtype, and returns what that returns.
+template <typename Use>
+auto with_float_format(int32_t dtype, Use use) {
+    switch (dtype) {
+        case MDIST_FLOAT32:
+            return use(Plain<float>{});
+        case MDIST_FLOAT64:
+            return use(Plain<double>{});
+        case MDIST_FLOAT16:
+            return use(Float16{});
+        default:
+            return use(Bfloat16{});
+    }
+}
+
+/// The same for any dtype.
+template <typename Use>
+auto with_format(int32_t dtype, Use use) {
+    switch (dtype) {
+        case MDIST_INT8:
+        case MDIST_UINT8:
+            return use(Plain<uint8_t>{});
+        case MDIST_INT16:
+        case MDIST_UINT16:
+            return use(Plain<uint16_t>{});
+        case MDIST_INT32:
+        case MDIST_UINT32:
+            return use(Plain<uint32_t>{});
+        case MDIST_INT64:
+        case MDIST_UINT64:
+            return use(Plain<uint64_t>{});
+        case MDIST_BOOL:
+            return use(Bool{});
+        default:
+            return with_float_format(dtype, use);
+    }
+}
+
 /// How two elements are combined. All but the difference have the numbers of mdist_reduce_op_t.
-enum class Combine : int32_t { kSum = 1, kMin = 3, kMax = 4, kProd = 5, kAnd = 6, kOr = 7, kXor = 8, kDifference = 100 };
+enum class Combine : int { kSum = 1, kMin = 3, kMax = 4, kProd = 5, kAnd = 6, kOr = 7, kXor = 8, kDifference = 100 };
 
 /// The smaller or the larger value. NaN if one is NaN; -0 is less than +0.
 template <bool less, typename Value>

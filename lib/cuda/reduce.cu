@@ -15,29 +15,7 @@ __global__ void __launch_bounds__(kThreads) reduce(const __grid_constant__ AnyBa
 using Kernel = void (*)(AnyBatch);
 
 Kernel kernel_of(int32_t dtype) {
-    switch (dtype) {
-        case MDIST_FLOAT32:
-            return reduce<Plain<float>>;
-        case MDIST_FLOAT64:
-            return reduce<Plain<double>>;
-        case MDIST_FLOAT16:
-            return reduce<Float16>;
-        case MDIST_BFLOAT16:
-            return reduce<Bfloat16>;
-        case MDIST_INT8:
-        case MDIST_UINT8:
-            return reduce<Plain<uint8_t>>;
-        case MDIST_INT16:
-        case MDIST_UINT16:
-            return reduce<Plain<uint16_t>>;
-        case MDIST_BOOL:
-            return reduce<Bool>;
-        case MDIST_INT32:
-        case MDIST_UINT32:
-            return reduce<Plain<uint32_t>>;
-        default:
-            return reduce<Plain<uint64_t>>;
-    }
+    return with_format(dtype, [](auto format) -> Kernel { return reduce<decltype(format)>; });
 }
 
 } // namespace

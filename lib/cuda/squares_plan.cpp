@@ -4,20 +4,6 @@
 #include "cuda/reduce_plan.h"
 
 namespace mdist::cuda {
-namespace {
-
-unsigned square_blocks_of(int32_t dtype, uint64_t elements) {
-    switch (element_size(dtype)) {
-        case 8:
-            return square_blocks<Plain<double>>(elements);
-        case 4:
-            return square_blocks<Plain<float>>(elements);
-        default:
-            return square_blocks<Float16>(elements); // and Bfloat16, whose elements have the same size
-    }
-}
-
-} // namespace
 
 static_assert(kSquareItems * kSquareBlocks * sizeof(double) <= MDIST_GPU_SQUARES_ROOM);
 
@@ -25,7 +11,8 @@ size_t gather(const mdist_gpu_squares *items, size_t from, size_t count, Squares
     const int32_t dtype = from < count ? items[from].dtype : 0;
     for (; from < count && batch.count < kSquareItems && items[from].dtype == dtype; ++from) {
         const mdist_gpu_squares &each = items[from];
-        const unsigned blocks = square_blocks_of(dtype, each.elements);
+        const unsigned blocks =
+            with_float_format(dtype, [&](auto format) { return square_blocks<decltype(format)>(each.elements); });
         batch.items[batch.count++] = {static_cast<const char *>(each.from),
                                       each.elements,
                                       each.sum,

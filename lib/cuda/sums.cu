@@ -22,16 +22,7 @@ Kernel kernel_of(unsigned sources) {
 }
 
 Kernel kernel_of(int32_t dtype, unsigned sources) {
-    switch (dtype) {
-        case MDIST_FLOAT32:
-            return kernel_of<Plain<float>>(sources);
-        case MDIST_FLOAT64:
-            return kernel_of<Plain<double>>(sources);
-        case MDIST_FLOAT16:
-            return kernel_of<Float16>(sources);
-        default:
-            return kernel_of<Bfloat16>(sources);
-    }
+    return with_float_format(dtype, [sources](auto format) { return kernel_of<decltype(format)>(sources); });
 }
 
 } // namespace

@@ -63,31 +63,10 @@ using CastKernel = void (*)(CastWork);
 using DivideKernel = void (*)(DivideWork);
 using SquaresKernel = void (*)(SquaresBatch);
 
-template <typename From>
-CastKernel cast_kernel_from(int32_t to) {
-    switch (to) {
-        case MDIST_FLOAT32:
-            return cast<From, Plain<float>>;
-        case MDIST_FLOAT64:
-            return cast<From, Plain<double>>;
-        case MDIST_FLOAT16:
-            return cast<From, Float16>;
-        default:
-            return cast<From, Bfloat16>;
-    }
-}
-
 CastKernel cast_kernel(int32_t to, int32_t from) {
-    switch (from) {
-        case MDIST_FLOAT32:
-            return cast_kernel_from<Plain<float>>(to);
-        case MDIST_FLOAT64:
-            return cast_kernel_from<Plain<double>>(to);
-        case MDIST_FLOAT16:
-            return cast_kernel_from<Float16>(to);
-        default:
-            return cast_kernel_from<Bfloat16>(to);
-    }
+    return with_float_format(from, [to](auto source) {
+        return with_float_format(to, [](auto result) -> CastKernel { return cast<decltype(source), decltype(result)>; });
+    });
 }
 
 DivideKernel divide_kernel(unsigned element_size) {
@@ -104,16 +83,7 @@ DivideKernel divide_kernel(unsigned element_size) {
 }
 
 SquaresKernel squares_kernel(int32_t dtype) {
-    switch (dtype) {
-        case MDIST_FLOAT32:
-            return squares<Plain<float>>;
-        case MDIST_FLOAT64:
-            return squares<Plain<double>>;
-        case MDIST_FLOAT16:
-            return squares<Float16>;
-        default:
-            return squares<Bfloat16>;
-    }
+    return with_float_format(dtype, [](auto format) -> SquaresKernel { return squares<decltype(format)>; });
 }
 
 } // namespace
