@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table's functions that start kernels. They check their arguments, and use as few launches as possible.
 #include <mdist/collective.h>
-#include <mdist/variable.h>
 
 #include <algorithm>
 
@@ -57,36 +56,13 @@ int copy_many(int32_t device, const mdist_gpu_stretch *stretches, std::size_t co
     });
 }
 
-/// Reduces one array, or two, in place.
-int reduce_in_place(int32_t device, int32_t dtype, int32_t op, uint64_t divisor, void *to, const void *from,
-                    uint64_t elements, mdist_gpu_stream *stream) {
-    const void *const sources[] = {to, from};
-    const mdist_gpu_reduction reduction = {dtype, op, divisor, from != nullptr ? 2u : 1u, 1, sources, &to, elements};
-    return reduce(device, &reduction, 1, stream);
-}
-
-int assign(int32_t device, int32_t dtype, int32_t assign, void *to, const void *from, uint64_t elements,
-           mdist_gpu_stream *stream) {
-    if (from == nullptr) return elements == 0 ? 0 : cudaErrorInvalidValue;
-    switch (assign) {
-        case MDIST_ASSIGN_ADD:
-            return reduce_in_place(device, dtype, MDIST_SUM, 1, to, from, elements, stream);
-        case MDIST_ASSIGN_SUB:
-            return reduce_in_place(device, dtype, kDifferenceOp, 1, to, from, elements, stream);
-        case MDIST_ASSIGN_MUL:
-            return reduce_in_place(device, dtype, MDIST_PROD, 1, to, from, elements, stream);
-        case MDIST_ASSIGN_MIN:
-            return reduce_in_place(device, dtype, MDIST_MIN, 1, to, from, elements, stream);
-        case MDIST_ASSIGN_MAX:
-            return reduce_in_place(device, dtype, MDIST_MAX, 1, to, from, elements, stream);
-        default:
-            return cudaErrorInvalidValue;
-    }
-}
-
 int divide(int32_t device, int32_t dtype, void *to, uint64_t divisor, uint64_t elements, mdist_gpu_stream *stream) {
     if (!is_dtype(dtype) || dtype == MDIST_BOOL || divisor == 0) return cudaErrorInvalidValue;
-    if (is_float(dtype)) return reduce_in_place(device, dtype, MDIST_MEAN, divisor, to, nullptr, elements, stream);
+    if (is_float(dtype)) {
+        const void *const source = to;
+        const mdist_gpu_reduction mean = {dtype, MDIST_MEAN, divisor, 1, 1, &source, &to, elements};
+        return reduce(device, &mean, 1, stream);
+    }
     if (elements == 0) return 0;
     const unsigned size = element_size(dtype);
     const DivideWork work = {static_cast<char *>(to), elements, divisor, is_signed(dtype),
@@ -110,11 +86,6 @@ int cast(int32_t device, int32_t to_dtype, void *to, int32_t from_dtype, const v
         return with_grid(device, stream, 1 + (elements - 1) / kRowChunk,
                          [&](Grid grid) { return launch_cast(to_dtype, from_dtype, work, grid); });
     });
-}
-
-// The same as a cast to the type itself.
-int scale(int32_t device, int32_t dtype, void *to, double factor, uint64_t elements, mdist_gpu_stream *stream) {
-    return cast(device, dtype, to, dtype, to, factor, elements, stream);
 }
 
 int squares(int32_t device, const mdist_gpu_squares *items, std::size_t count, void *room, mdist_gpu_stream *stream) {
@@ -142,9 +113,7 @@ int spin(int32_t device, uint64_t microseconds, mdist_gpu_stream *stream) {
 void fill_kernels(mdist_gpu_api &api) {
     api.copy_many = copy_many;
     api.reduce = reduce;
-    api.assign = assign;
     api.divide = divide;
-    api.scale = scale;
     api.squares = squares;
     api.cast = cast;
     api.spin = spin;

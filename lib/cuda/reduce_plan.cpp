@@ -89,7 +89,7 @@ bool is_valid(const mdist_gpu_reduction &reduction) {
         case MDIST_XOR:
             return !is_float(reduction.dtype);
         default:
-            return reduction.op == kDifferenceOp && reduction.source_count == 2 && reduction.dtype != MDIST_BOOL;
+            return reduction.op == MDIST_GPU_DIFFERENCE && reduction.source_count == 2 && reduction.dtype != MDIST_BOOL;
     }
 }
 

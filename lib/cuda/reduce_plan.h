@@ -25,8 +25,7 @@ bool alike(const ReduceWay &a, const ReduceWay &b);
 /// Whether the table's reduce function accepts it.
 bool is_valid(const mdist_gpu_reduction &reduction);
 ReduceWay way_of(const mdist_gpu_reduction &reduction);
-/// A number for the difference of two arrays in mdist_gpu_reduction::op. It is none of the public operations.
-constexpr int32_t kDifferenceOp = static_cast<int32_t>(Combine::kDifference);
+static_assert(static_cast<int32_t>(Combine::kDifference) == MDIST_GPU_DIFFERENCE);
 
 /// How to access an array, from its beginning on, in rows of `row` bytes.
 Access rows_access(const void *array, unsigned element, unsigned row);

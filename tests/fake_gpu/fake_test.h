@@ -6,6 +6,7 @@
 #include "fake_gpu.h"
 #include "time_limits.h"
 
+#include <mdist/collective.h>
 #include <mdist/tensor.h>
 
 #include <array>
@@ -99,5 +100,13 @@ struct Worker {
         assert_int_equal(finish(device, stream), 0);
     }
 };
+
+/// Adds `count` floats to those at `to`, or combines the two by another op.
+inline int add(int32_t device, void *to, const void *from, size_t count, mdist_gpu_stream *stream,
+               int32_t op = MDIST_SUM) {
+    const void *const sources[] = {to, from};
+    const mdist_gpu_reduction sum = {MDIST_FLOAT32, op, 1, 2, 1, sources, &to, count};
+    return fake().gpu.reduce(device, &sum, 1, stream);
+}
 
 } // namespace fake_gpu

@@ -46,6 +46,8 @@ int refuse(const char *what) {
 }
 
 bool can_reduce(const mdist_gpu_reduction &one) {
+    if (one.op == MDIST_GPU_DIFFERENCE)
+        return mdist::dtype_size(one.dtype) != 0 && one.dtype != MDIST_BOOL && one.source_count == 2;
     const auto op = static_cast<mdist::reduce::Op>(one.op);
     const bool bits = one.op >= MDIST_AND;
     const bool good_op = one.op >= MDIST_SUM && one.op <= MDIST_XOR && (!bits || mdist::dtype_is_integer(one.dtype)) &&
@@ -201,20 +203,9 @@ int reduce(int32_t device, const mdist_gpu_reduction *reductions, size_t count, 
     return call_stream("reduce", device, stream, [&] { return reduce_job(device, reductions, count); });
 }
 
-int assign(int32_t device, int32_t dtype, int32_t assign, void *to, const void *from, uint64_t elements,
-           mdist_gpu_stream *stream) {
-    if (mdist::dtype_size(dtype) == 0 || (assign != 2 && assign != 3)) return refuse("assign");
-    return call_stream("assign", device, stream, [&] { return assign_job(device, dtype, assign, to, from, elements); });
-}
-
 int divide(int32_t device, int32_t dtype, void *to, uint64_t divisor, uint64_t elements, mdist_gpu_stream *stream) {
     if (mdist::dtype_size(dtype) == 0 || divisor == 0) return refuse("divide");
     return call_stream("divide", device, stream, [&] { return divide_job(device, dtype, to, divisor, elements); });
-}
-
-int scale(int32_t device, int32_t dtype, void *to, double factor, uint64_t elements, mdist_gpu_stream *stream) {
-    if (!is_float(dtype)) return refuse("scale");
-    return call_stream("scale", device, stream, [&] { return scale_job(device, dtype, to, factor, elements); });
 }
 
 int squares(int32_t device, const mdist_gpu_squares *items, size_t count, void *room, mdist_gpu_stream *stream) {
@@ -283,9 +274,7 @@ const mdist_gpu_api gpu_table = {
     .fill = fill,
     .copy_many = copy_many,
     .reduce = reduce,
-    .assign = assign,
     .divide = divide,
-    .scale = scale,
     .squares = squares,
     .cast = cast,
     .spin = spin,

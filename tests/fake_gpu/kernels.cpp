@@ -45,6 +45,13 @@ int run_reduction(int32_t device, const KeptReduction &kept) {
         if (destinations.back() == nullptr) return kIllegalAddress;
     }
     const mdist::reduce::FloatEnvironment environment;
+    if (static_cast<int32_t>(kept.operation.op) == MDIST_GPU_DIFFERENCE) {
+        std::vector<char> difference(bytes);
+        std::memcpy(difference.data(), sources[0], bytes);
+        mdist::reduce::subtract(kept.operation.dtype, difference.data(), sources[1], kept.elements);
+        for (void *destination : destinations) std::memcpy(destination, difference.data(), bytes);
+        return kOk;
+    }
     mdist::reduce::reduce(kept.operation, sources.data(), sources.size(), destinations.data(), destinations.size(),
                           kept.elements);
     return kOk;
@@ -146,19 +153,6 @@ Job reduce_job(int32_t device, const mdist_gpu_reduction *reductions, std::size_
     };
 }
 
-Job assign_job(int32_t device, int32_t dtype, int32_t assign, void *to, const void *from, uint64_t elements) {
-    return [=] {
-        const std::size_t bytes = elements * mdist::dtype_size(dtype);
-        if (bytes == 0) return kOk;
-        char *destination = for_kernel(device, to, bytes);
-        const char *source = for_kernel(device, from, bytes);
-        if (destination == nullptr || source == nullptr) return kIllegalAddress;
-        const mdist::reduce::FloatEnvironment environment;
-        mdist::reduce::write_elements(dtype, assign, destination, source, elements);
-        return kOk;
-    };
-}
-
 Job divide_job(int32_t device, int32_t dtype, void *to, uint64_t divisor, uint64_t elements) {
     return [=] {
         const std::size_t bytes = elements * mdist::dtype_size(dtype);
@@ -167,18 +161,6 @@ Job divide_job(int32_t device, int32_t dtype, void *to, uint64_t divisor, uint64
         if (destination == nullptr) return kIllegalAddress;
         const mdist::reduce::FloatEnvironment environment;
         mdist::reduce::divide(dtype, destination, divisor, elements);
-        return kOk;
-    };
-}
-
-Job scale_job(int32_t device, int32_t dtype, void *to, double factor, uint64_t elements) {
-    return [=] {
-        const std::size_t bytes = elements * mdist::dtype_size(dtype);
-        if (bytes == 0) return kOk;
-        char *destination = for_kernel(device, to, bytes);
-        if (destination == nullptr) return kIllegalAddress;
-        const mdist::reduce::FloatEnvironment environment;
-        mdist::reduce::scale(dtype, destination, factor, elements);
         return kOk;
     };
 }

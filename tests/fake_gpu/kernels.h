@@ -16,9 +16,7 @@ Job copy_job(int32_t device, void *to, const void *from, std::size_t bytes);
 Job fill_job(int32_t device, void *to, int32_t byte, std::size_t bytes);
 Job copy_many_job(int32_t device, const mdist_gpu_stretch *stretches, std::size_t count);
 Job reduce_job(int32_t device, const mdist_gpu_reduction *reductions, std::size_t count);
-Job assign_job(int32_t device, int32_t dtype, int32_t assign, void *to, const void *from, uint64_t elements);
 Job divide_job(int32_t device, int32_t dtype, void *to, uint64_t divisor, uint64_t elements);
-Job scale_job(int32_t device, int32_t dtype, void *to, double factor, uint64_t elements);
 Job squares_job(int32_t device, const mdist_gpu_squares *items, size_t count, void *room);
 Job cast_job(int32_t device, int32_t to_dtype, void *to, int32_t from_dtype, const void *from, double factor,
              uint64_t elements);

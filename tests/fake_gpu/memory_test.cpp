@@ -89,7 +89,7 @@ void page_locked_memory_is_for_both(void **) {
     assert_int_equal(device, 0);
     assert_int_equal(fake().gpu.memory_kind(&worker, &kind, &device), 0);
     assert_int_equal(kind, MDIST_GPU_MEMORY_HOST);
-    assert_int_equal(fake().gpu.assign(0, MDIST_FLOAT32, 2, pinned, pinned, 1, worker.stream), 0);
+    assert_int_equal(add(0, pinned, pinned, 1, worker.stream), 0);
     assert_int_equal(finish(0, worker.stream), 0);
     assert_true(static_cast<float *>(pinned)[0] == 6);
     assert_int_equal(fake().gpu.release_pinned(pinned), 0);

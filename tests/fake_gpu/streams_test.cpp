@@ -13,7 +13,7 @@ void a_stream_keeps_its_order(void **) {
     assert_int_equal(fake().gpu.fill(0, worker.data, 0, 4, worker.stream), 0);
     for (int i = 0; i < 50; ++i) {
         assert_int_equal(fake().gpu.copy(0, worker.data, i == 25 ? &one : worker.data, 4, worker.stream), 0);
-        assert_int_equal(fake().gpu.assign(0, MDIST_FLOAT32, 2, worker.data, worker.data, 1, worker.stream), 0);
+        assert_int_equal(add(0, worker.data, worker.data, 1, worker.stream), 0);
         if (i == 30) assert_int_equal(fake().gpu.divide(0, MDIST_FLOAT32, worker.data, 64, 1, worker.stream), 0);
     }
     worker.get(&value);
@@ -120,8 +120,8 @@ void kernels_compute_what_the_cpu_does(void **) {
     sources[0] = nullptr; // it was read
     b.get(got);
     assert_true(got[0] == 1 && got[1] == 0.75f && got[2] == 0.5e30f);
-    assert_int_equal(gpu.scale(0, MDIST_FLOAT32, b.data, 2, 3, b.stream), 0);
-    assert_int_equal(gpu.assign(0, MDIST_FLOAT32, 3, b.data, a.data, 3, b.stream), 0);
+    assert_int_equal(gpu.cast(0, MDIST_FLOAT32, b.data, MDIST_FLOAT32, b.data, 2, 3, b.stream), 0);
+    assert_int_equal(add(0, b.data, a.data, 3, b.stream, MDIST_GPU_DIFFERENCE), 0);
     b.get(got);
     assert_true(got[0] == 1 && got[1] == 3.5f && got[2] == 0);
     Worker sum(0, 2);
@@ -242,7 +242,7 @@ void what_is_recorded_is_done_when_it_is_launched(void **) {
     assert_int_equal(gpu.capture_begin(0, first.stream), 0);
     assert_int_equal(gpu.event_record(0, event, first.stream), 0);
     assert_int_equal(gpu.stream_wait(0, second.stream, event), 0);
-    assert_int_equal(gpu.assign(0, MDIST_FLOAT32, 2, first.data, first.data, 1, second.stream), 0);
+    assert_int_equal(add(0, first.data, first.data, 1, second.stream), 0);
     assert_int_equal(gpu.event_record(0, event, second.stream), 0);
     assert_int_equal(gpu.stream_wait(0, first.stream, event), 0);
     assert_int_equal(gpu.capture_end(0, first.stream, &graph), 0);

@@ -3,7 +3,6 @@
 //
 //     kernels [--most ELEMENTS]      size of the largest arrays; default 2^27, on a simulated GPU 4096
 #include <mdist/collective.h>
-#include <mdist/variable.h>
 
 #include <algorithm>
 #include <cmath>
@@ -80,16 +79,17 @@ void check_assign_and_divide(const Gpu &gpu, Random &random) {
         if (dtype == MDIST_BOOL) continue; // has no arithmetic
         std::string wrong;
         for (const Lie lie : kLies) {
-            for (const int32_t assign : {MDIST_ASSIGN_ADD, MDIST_ASSIGN_SUB}) {
+            for (const int32_t op : {int32_t{MDIST_SUM}, int32_t{MDIST_GPU_DIFFERENCE}}) {
                 Image image(gpu, random, lie);
                 const std::size_t elements = 1 + random() % 5000;
                 image.add(dtype, elements);
                 image.add(dtype, elements);
                 image.upload();
-                gpu.require(gpu.api().assign(gpu.device(), dtype, assign, image.on_gpu(0), image.on_gpu(1), elements,
-                                             gpu.stream()),
-                            "assign");
-                reduce::add_reference(dtype, assign == MDIST_ASSIGN_SUB, image.on_host(0), image.on_host(1), elements);
+                void *const to = image.on_gpu(0);
+                const void *const sources[] = {to, image.on_gpu(1)};
+                const mdist_gpu_reduction reduction = {dtype, op, 1, 2, 1, sources, &to, elements};
+                gpu.require(gpu.api().reduce(gpu.device(), &reduction, 1, gpu.stream()), "assign");
+                reduce::add_reference(dtype, op == MDIST_GPU_DIFFERENCE, image.on_host(0), image.on_host(1), elements);
                 wrong += image.difference();
             }
         }
@@ -117,7 +117,9 @@ void check_scale(const Gpu &gpu, Random &random) {
             const std::size_t elements = 1 + random() % 5000;
             image.add(dtype, elements);
             image.upload();
-            gpu.require(gpu.api().scale(gpu.device(), dtype, image.on_gpu(0), factor, elements, gpu.stream()), "scale");
+            void *const data = image.on_gpu(0);
+            gpu.require(gpu.api().cast(gpu.device(), dtype, data, dtype, data, factor, elements, gpu.stream()),
+                        "scale");
             reduce::scale_reference(dtype, image.on_host(0), factor, elements);
             wrong += image.difference();
         }

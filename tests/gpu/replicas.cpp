@@ -80,8 +80,10 @@ int32_t add_and_reduce(mdist_replica_t *replica, void *user_data) {
     try {
         mdist_error_t *error = nullptr;
         well(mdist_replica_stream(replica, &stream, &error), error);
-        const int added = api.assign(0, MDIST_FLOAT32, MDIST_ASSIGN_ADD, self->sum, self->one, 1000,
-                                     static_cast<mdist_gpu_stream *>(stream));
+        const void *const sources[] = {self->sum, self->one};
+        void *const destination = self->sum;
+        const mdist_gpu_reduction add = {MDIST_FLOAT32, MDIST_SUM, 1, 2, 1, sources, &destination, 1000};
+        const int added = api.reduce(0, &add, 1, static_cast<mdist_gpu_stream *>(stream));
         if (added != 0) throw std::runtime_error(api.text(added));
         all_reduce(replica, MDIST_MEAN, sum, result);
         return 0;

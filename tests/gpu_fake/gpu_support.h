@@ -67,6 +67,14 @@ MDIST_TEST_HELPER void floats_of(const mdist_tensor_t *tensor, float *to) {
     OK(mdist_tensor_copy(&host, tensor, &error));
 }
 
+/// Puts on a stream of their GPU: to[i] = to[i] (op) from[i]. Returns the table's error.
+MDIST_TEST_HELPER int combine_floats(int32_t op, const mdist_tensor_t *to, const mdist_tensor_t *from, uint64_t count,
+                                     mdist_gpu_stream *stream) {
+    const void *const sources[] = {to->data, from->data};
+    const mdist_gpu_reduction reduction = {MDIST_FLOAT32, op, 1, 2, 1, sources, &to->data, count};
+    return gpus->reduce(to->device_index, &reduction, 1, stream);
+}
+
 /// Asserts that all elements of a tensor have this value.
 MDIST_TEST_HELPER void expect_floats(const mdist_tensor_t *tensor, float wanted) {
     float numbers[4096];

@@ -96,9 +96,7 @@ static int32_t add_up(mdist_replica_t *replica, Card *card) {
     void *stream = NULL;
     note(&card->note, MDIST_OK, mdist_replica_stream(replica, &stream, &error), &error, "stream");
     for (uint32_t i = 0; i <= mdist_replica_id(replica); ++i)
-        if (gpus->assign(card->ones.device_index, MDIST_FLOAT32, 2, card->numbers.data, card->ones.data, kCount,
-                         stream) != 0)
-            return 1;
+        if (combine_floats(MDIST_SUM, &card->numbers, &card->ones, kCount, stream) != 0) return 1;
     return 0;
 }
 

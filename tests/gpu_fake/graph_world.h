@@ -52,7 +52,7 @@ MDIST_TEST_HELPER void *stream_of(mdist_replica_t *replica, World *world) {
 
 /// numbers += ones, by a kernel of the step's own.
 MDIST_TEST_HELPER int32_t add_ones(mdist_replica_t *replica, World *world) {
-    return gpus->assign(0, MDIST_FLOAT32, 2, world->numbers.data, world->ones.data, kCount, stream_of(replica, world));
+    return combine_floats(MDIST_SUM, &world->numbers, &world->ones, kCount, stream_of(replica, world));
 }
 
 /// sum = numbers, by a collective.

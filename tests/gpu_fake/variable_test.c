@@ -186,8 +186,7 @@ static int32_t subtract(uint32_t local, const mdist_tensor_t *copy, const mdist_
     const int32_t gpu = copy->device_index;
     if (count != 1 || arguments[0].device_kind != MDIST_DEVICE_GPU || gpus->stream_create(gpu, 0, &stream) != 0)
         return 1;
-    if (gpus->assign(gpu, MDIST_FLOAT32, MDIST_ASSIGN_SUB, copy->data, arguments[0].data, kCount, stream) != 0)
-        return 2;
+    if (combine_floats(MDIST_GPU_DIFFERENCE, copy, &arguments[0], kCount, stream) != 0) return 2;
     while (gpus->stream_query(gpu, stream) != 0) sched_yield();
     return gpus->stream_destroy(gpu, stream);
 }

@@ -246,7 +246,7 @@ void differences_have_the_bits_of_subtract(void **) {
             Case one(random, dtype, MDIST_SUM, 2, random() % 900, round % 2 == 0 ? Lie::kAlike : Lie::kAnywhere);
             std::memcpy(one.expected.data(), one.sources[0], one.expected.size());
             reduce::subtract(dtype, one.expected.data(), one.sources[1], one.reduction.elements);
-            one.reduction.op = cuda::kDifferenceOp;
+            one.reduction.op = MDIST_GPU_DIFFERENCE;
             assert_int_equal(play_reductions({one.reduction}), one.reduction.elements == 0 ? 0 : 1);
             assert_true(one.is_right());
         }

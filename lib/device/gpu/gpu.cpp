@@ -5,26 +5,29 @@
 #include "util/dtype.h"
 #include "util/text.h"
 
+#include <mdist/collective.h>
 #include <mdist/variable.h>
-
-#include <optional>
 
 namespace mdist {
 namespace {
 
 constexpr uint64_t kTimeoutNs = 600'000'000'000; // until set_timeout()
 
-/// The op that turns `to` and `from` into the new `to`, if the assignment is one; otherwise empty.
-std::optional<reduce::Op> op_of(int32_t assign) {
+/// The op of a reduction that turns `to` and `from` into the new `to`; 0 if there is none.
+int32_t op_of(int32_t assign) {
     switch (assign) {
+        case MDIST_ASSIGN_ADD:
+            return MDIST_SUM;
+        case MDIST_ASSIGN_SUB:
+            return MDIST_GPU_DIFFERENCE;
         case MDIST_ASSIGN_MUL:
-            return reduce::Op::kProd;
+            return MDIST_PROD;
         case MDIST_ASSIGN_MIN:
-            return reduce::Op::kMin;
+            return MDIST_MIN;
         case MDIST_ASSIGN_MAX:
-            return reduce::Op::kMax;
+            return MDIST_MAX;
         default:
-            return {};
+            return 0;
     }
 }
 
@@ -119,12 +122,11 @@ void Gpu::reduce(const reduce::Operation &operation, const void *const *sources,
 void Gpu::write_elements(int32_t dtype, int32_t assign, void *to, const void *from, std::size_t elements) {
     if (elements == 0) return;
     if (assign == MDIST_ASSIGN_SET) return copy(to, from, elements * dtype_size(dtype));
-    if (assign == MDIST_ASSIGN_ADD || assign == MDIST_ASSIGN_SUB)
-        return given(physical_.api().assign(index(), dtype, assign, to, from, elements, stream()), "assigning");
-    const std::optional<reduce::Op> op = op_of(assign);
-    if (!op) return write_on_host(dtype, assign, to, from, elements);
+    const int32_t op = op_of(assign);
+    if (op == 0) return write_on_host(dtype, assign, to, from, elements);
     const void *const sources[] = {to, from};
-    reduce({dtype, *op, 1}, sources, 2, &to, 1, elements);
+    const mdist_gpu_reduction reduction = {dtype, op, 1, 2, 1, sources, &to, elements};
+    given(physical_.api().reduce(index(), &reduction, 1, stream()), "assigning");
 }
 
 /// Assigns on the host, for assignments that have no kernel.
@@ -145,7 +147,7 @@ void Gpu::divide(int32_t dtype, void *to, uint64_t divisor, std::size_t elements
 
 void Gpu::scale(int32_t dtype, void *to, double factor, std::size_t elements) {
     if (elements == 0) return;
-    given(physical_.api().scale(index(), dtype, to, factor, elements, stream()), "scaling");
+    given(physical_.api().cast(index(), dtype, to, dtype, to, factor, elements, stream()), "scaling");
 }
 
 void Gpu::squares(const std::vector<mdist_gpu_squares> &items) {

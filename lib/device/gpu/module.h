@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* Changes with every change of this interface. A module with another number is refused. */
-#define MDIST_GPU_MODULE_ABI 3
+#define MDIST_GPU_MODULE_ABI 4
 /* The only symbol that a module exports: a mdist_gpu_module_fn. */
 #define MDIST_GPU_MODULE_SYMBOL "mdist_gpu_module"
 
@@ -62,6 +62,8 @@ typedef struct mdist_gpu_info {
  * and ops, which are numbers of the public enums. The bits are the same as on the CPU for every dtype and op. A
  * destination may be one of the sources.
  */
+#define MDIST_GPU_DIFFERENCE 100 /* an op besides the public ones: the first of two sources minus the second */
+
 typedef struct mdist_gpu_reduction {
     int32_t dtype;
     int32_t op;
@@ -138,20 +140,16 @@ typedef struct mdist_gpu_api {
     /* The kernels. Results are as in lib/reduce/reduce.h and arithmetic.h. */
     /* Does many reductions in few launches. None may depend on another one of the same call. */
     int (*reduce)(int32_t device, const mdist_gpu_reduction *reductions, size_t count, mdist_gpu_stream *stream);
-    /* to[i] += from[i] (assign 2) or to[i] -= from[i] (assign 3): the numbers of mdist_assign_t. */
-    int (*assign)(int32_t device, int32_t dtype, int32_t assign, void *to, const void *from, uint64_t elements,
-                  mdist_gpu_stream *stream);
     /* to[i] /= divisor; integers are truncated towards zero. */
     int (*divide)(int32_t device, int32_t dtype, void *to, uint64_t divisor, uint64_t elements,
                   mdist_gpu_stream *stream);
-    /* to[i] *= factor, for floating-point types. 16-bit types compute in float32 and round once. */
-    int (*scale)(int32_t device, int32_t dtype, void *to, double factor, uint64_t elements, mdist_gpu_stream *stream);
     /* Writes many sums of squares in few launches. The order of each depends only on its `elements`, so the same values
      * always give the same bits. `room`: MDIST_GPU_SQUARES_ROOM bytes on the GPU, for what the launches tell each
      * other; the stream's later work may use them for anything. */
     int (*squares)(int32_t device, const mdist_gpu_squares *items, size_t count, void *room, mdist_gpu_stream *stream);
     /* Copies with a cast between floating-point types, times a factor: float32 gradients to bfloat16 and back. Computes
-     * in float64 if one of the types is float64, otherwise in float32; then rounds once. NaNs are canonical. */
+     * in float64 if one of the types is float64, otherwise in float32; then rounds once. NaNs are canonical. An array
+     * that is cast to its own type may be written in place. */
     int (*cast)(int32_t device, int32_t to_dtype, void *to, int32_t from_dtype, const void *from, double factor,
                 uint64_t elements, mdist_gpu_stream *stream);
     /* Keeps a stream busy for about that long. For tests. */
