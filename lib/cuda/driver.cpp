@@ -25,22 +25,9 @@ void find(Driver &driver, Function &function, const char *name, unsigned version
 
 Driver find_all() {
     Driver all;
-    find(all, all.init, "cuInit", 2000);
-    find(all, all.device_get, "cuDeviceGet", 2000);
-    find(all, all.primary_context_retain, "cuDevicePrimaryCtxRetain", 7000);
-    find(all, all.context_get, "cuCtxGetCurrent", 4000);
-    find(all, all.context_push, "cuCtxPushCurrent", 4000);
-    find(all, all.context_pop, "cuCtxPopCurrent", 4000);
-    find(all, all.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode", 10010);
-    find(all, all.pointer_attributes, "cuPointerGetAttributes", 7000);
-    find(all, all.granularity, "cuMemGetAllocationGranularity", 10020);
-    find(all, all.address_reserve, "cuMemAddressReserve", 10020);
-    find(all, all.address_free, "cuMemAddressFree", 10020);
-    find(all, all.create, "cuMemCreate", 10020);
-    find(all, all.release, "cuMemRelease", 10020);
-    find(all, all.map, "cuMemMap", 10020);
-    find(all, all.unmap, "cuMemUnmap", 10020);
-    find(all, all.set_access, "cuMemSetAccess", 10020);
+#define MDIST_FIND(name, symbol, version) find(all, all.name, #symbol, version);
+    MDIST_DRIVER_FUNCTIONS(MDIST_FIND)
+#undef MDIST_FIND
     if (all.error == 0) all.error = all.init(0);
     return all;
 }

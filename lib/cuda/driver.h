@@ -12,24 +12,32 @@
 
 namespace mdist::cuda {
 
+// The name here, the driver's name, and the version that its type belongs to.
+// clang-format off
+#define MDIST_DRIVER_FUNCTIONS(f)                                      \
+    f(init, cuInit, 2000)                                              \
+    f(device_get, cuDeviceGet, 2000)                                   \
+    f(primary_context_retain, cuDevicePrimaryCtxRetain, 7000)          \
+    f(context_get, cuCtxGetCurrent, 4000)                              \
+    f(context_push, cuCtxPushCurrent, 4000)                            \
+    f(context_pop, cuCtxPopCurrent, 4000)                              \
+    f(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, 10010) \
+    f(pointer_attributes, cuPointerGetAttributes, 7000)                \
+    f(granularity, cuMemGetAllocationGranularity, 10020)               \
+    f(address_reserve, cuMemAddressReserve, 10020)                     \
+    f(address_free, cuMemAddressFree, 10020)                           \
+    f(create, cuMemCreate, 10020)                                      \
+    f(release, cuMemRelease, 10020)                                    \
+    f(map, cuMemMap, 10020)                                            \
+    f(unmap, cuMemUnmap, 10020)                                        \
+    f(set_access, cuMemSetAccess, 10020)
+// clang-format on
+
 struct Driver {
     int error = 0; // why the functions are missing; 0 if they are there
-    PFN_cuInit_v2000 init = nullptr;
-    PFN_cuDeviceGet_v2000 device_get = nullptr;
-    PFN_cuDevicePrimaryCtxRetain_v7000 primary_context_retain = nullptr;
-    PFN_cuCtxGetCurrent_v4000 context_get = nullptr;
-    PFN_cuCtxPushCurrent_v4000 context_push = nullptr;
-    PFN_cuCtxPopCurrent_v4000 context_pop = nullptr;
-    PFN_cuThreadExchangeStreamCaptureMode_v10010 exchange_capture_mode = nullptr;
-    PFN_cuPointerGetAttributes_v7000 pointer_attributes = nullptr;
-    PFN_cuMemGetAllocationGranularity_v10020 granularity = nullptr;
-    PFN_cuMemAddressReserve_v10020 address_reserve = nullptr;
-    PFN_cuMemAddressFree_v10020 address_free = nullptr;
-    PFN_cuMemCreate_v10020 create = nullptr;
-    PFN_cuMemRelease_v10020 release = nullptr;
-    PFN_cuMemMap_v10020 map = nullptr;
-    PFN_cuMemUnmap_v10020 unmap = nullptr;
-    PFN_cuMemSetAccess_v10020 set_access = nullptr;
+#define MDIST_DECLARE(name, symbol, version) PFN_##symbol##_v##version name = nullptr;
+    MDIST_DRIVER_FUNCTIONS(MDIST_DECLARE)
+#undef MDIST_DECLARE
 };
 
 /// The functions, looked up at the first call.
