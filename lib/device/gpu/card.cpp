@@ -60,6 +60,14 @@ void GpuCard::keep_event(mdist_gpu_event *event) noexcept {
     }
 }
 
+int GpuCard::ask_for_memory(FunctionRef<int()> ask) {
+    constexpr uint64_t kPatienceNs = 10'000'000'000;
+    const uint64_t before = retired_.count();
+    const int error = ask();
+    const bool again = error != 0 && api_.kind(error) == MDIST_GPU_OUT_OF_MEMORY && retired_.wait(before, kPatienceNs);
+    return again ? ask() : error;
+}
+
 Failure GpuCard::failure(int error, const std::string &what) const {
     return gpu_failure(api_, error, text("gpu:", index_, ": ", what));
 }

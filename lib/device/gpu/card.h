@@ -4,7 +4,9 @@
 #pragma once
 
 #include "device/gpu/module.h"
+#include "device/gpu/retired.h"
 #include "util/failure.h"
+#include "util/function_ref.h"
 
 #include <cstdint>
 #include <mutex>
@@ -35,6 +37,12 @@ class GpuCard {
     mdist_gpu_event *take_event();
     void keep_event(mdist_gpu_event *event) noexcept;
 
+    /// What goes back to CUDA.
+    RetiredQueue &retired() { return retired_; }
+    /// Calls `ask`, which asks CUDA for memory. If there is none, waits for memory that goes back to CUDA, and asks
+    /// once more. Returns the last error.
+    int ask_for_memory(FunctionRef<int()> ask);
+
     /// Throws gpu_failure() of this card, so that `what` is just "copying"; does nothing for 0.
     void check(int error, const char *what) const {
         if (error != 0) throw failure(error, what);
@@ -53,6 +61,7 @@ class GpuCard {
     const int32_t index_;
     const mdist_gpu_api &api_;
     const mdist_gpu_info info_;
+    RetiredQueue retired_;
     std::mutex mutex_;                      // guards what follows
     std::vector<mdist_gpu_event *> events_; // events that are not in use
 };

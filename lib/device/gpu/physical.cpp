@@ -85,11 +85,12 @@ void copy_between(void *to, const Place &to_place, const void *from, const Place
 Memory allocate_pinned(std::size_t bytes) {
     if (gpu_support().count == 0) return host()->allocate(bytes);
     const mdist_gpu_api &api = gpu_api("page-locked memory");
+    auto &retired = process_wide<RetiredQueue>(); // its thread waits for all GPUs
     void *memory = nullptr;
     const int error = api.allocate_pinned(bytes == 0 ? 1 : bytes, &memory);
     if (error != 0) throw gpu_failure(api, error, text("page-locking ", bytes, " bytes of the host"));
-    return Memory(memory, [&api](void *begin) {
-        if (!keeps_memory()) retire(nullptr, [&api, begin] { api.release_pinned(begin); });
+    return Memory(memory, [&api, &retired](void *begin) {
+        if (!keeps_memory()) retired.retire([&api, begin] { api.release_pinned(begin); });
     });
 }
 

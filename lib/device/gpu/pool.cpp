@@ -4,7 +4,6 @@
 #include "device/gpu/overdue.h"
 #include "device/gpu/owned_ranges.h"
 #include "device/gpu/polling.h"
-#include "device/gpu/retired.h"
 #include "util/process_wide.h"
 #include "util/round_up.h"
 #include "util/sanitized.h"
@@ -62,11 +61,7 @@ void *GpuPool::make(std::size_t bytes) {
     const mdist_gpu_api &api = card_.api();
     void *data = nullptr;
     const auto allocate = [&] {
-        const uint64_t before = count_retired(&card_);
-        const int error = api.allocate(card_.index(), bytes, &data);
-        return error != 0 && api.kind(error) == MDIST_GPU_OUT_OF_MEMORY && await_retired(&card_, before, kPatienceNs)
-                   ? api.allocate(card_.index(), bytes, &data) // CUDA may have got memory back
-                   : error;
+        return card_.ask_for_memory([&] { return api.allocate(card_.index(), bytes, &data); });
     };
     int error = allocate();
     while (error != 0 && api.kind(error) == MDIST_GPU_OUT_OF_MEMORY) {
@@ -152,7 +147,7 @@ bool GpuPool::shrink(std::size_t most) noexcept {
 
 /// Returns before CUDA has the memory (retired.h).
 void GpuPool::give_to_cuda(void *data) noexcept {
-    retire(&card_, [&card = card_, data] { card.api().release(card.index(), data); });
+    card_.retired().retire([&card = card_, data] { card.api().release(card.index(), data); });
 }
 
 /// Waits until some block is no longer used. Returns false if there is none, or it takes too long.

@@ -3,7 +3,6 @@
 
 #include "device/gpu/overdue.h"
 #include "device/gpu/owned_ranges.h"
-#include "device/gpu/retired.h"
 #include "util/process_wide.h"
 #include "util/text.h"
 
@@ -11,11 +10,6 @@
 #include <new>
 
 namespace mdist {
-namespace {
-
-constexpr uint64_t kReturnPatienceNs = 10'000'000'000; // how long to wait for memory that goes back to CUDA
-
-} // namespace
 
 ReservedMemory::ReservedMemory(GpuCard &card, GpuPool &pool, ImmediateWork &immediate)
     : card_(card), pool_(pool), immediate_(immediate) {}
@@ -51,11 +45,7 @@ Memory ReservedMemory::reserve(std::size_t bytes) {
 }
 
 void ReservedMemory::commit(void *begin, std::size_t bytes) {
-    const uint64_t before = count_retired(&card_);
-    int error = card_.api().commit(card_.index(), begin, bytes);
-    if (error != 0 && card_.api().kind(error) == MDIST_GPU_OUT_OF_MEMORY &&
-        await_retired(&card_, before, kReturnPatienceNs))
-        error = card_.api().commit(card_.index(), begin, bytes); // there may be more memory now
+    const int error = card_.ask_for_memory([&] { return card_.api().commit(card_.index(), begin, bytes); });
     card_.check(error, "giving memory to variables");
     {
         const std::lock_guard lock(mutex_);
@@ -76,8 +66,8 @@ void ReservedMemory::unreserve(void *base, std::size_t bytes) noexcept {
     if (keeps_memory()) return;
     process_wide<OwnedRanges>().remove(base);
     try {
-        retire(&card_,
-               [&card = card_, base, bytes, committed] { card.api().unreserve(card.index(), base, bytes, committed); });
+        card_.retired().retire(
+            [&card = card_, base, bytes, committed] { card.api().unreserve(card.index(), base, bytes, committed); });
     } catch (const std::bad_alloc &) {
         // As for what retire() has no memory for.
     }

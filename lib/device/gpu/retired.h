@@ -8,20 +8,34 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <mutex>
 
 namespace mdist {
 
-class GpuCard;
+/// What one thread has to give back. Never destroyed.
+class RetiredQueue {
+  public:
+    /// Has the thread call `give_back`, after what it was given before. If there is no thread or no memory for this,
+    /// the memory stays with the process.
+    void retire(std::function<void()> give_back) noexcept;
 
-/// Has the card's thread call `give_back`, after what it was given before; nullptr: the thread for page-locked memory.
-/// If there is no thread or no memory for this, the memory stays with the process.
-void retire(const GpuCard *card, std::function<void()> give_back) noexcept;
+    /// Returns how many pieces of memory the thread has given back.
+    uint64_t count() noexcept;
+    /// Waits until the thread has done everything that it was given, or for `timeout_ns`. Returns whether it has given
+    /// anything back since count() returned `before`.
+    bool wait(uint64_t before, uint64_t timeout_ns) noexcept;
 
-/// Returns how many pieces of memory the card's thread has given back.
-uint64_t count_retired(const GpuCard *card) noexcept;
-/// Waits until the card's thread has done everything that it was given, or for `timeout_ns`. Returns whether it has
-/// given anything back since count_retired() returned `before`.
-bool await_retired(const GpuCard *card, uint64_t before, uint64_t timeout_ns) noexcept;
+  private:
+    static void *main(void *self);
+    bool none() noexcept;
+    void work();
+
+    std::mutex mutex_;                          // guards what follows
+    std::deque<std::function<void()>> waiting_; // the first is being given back
+    uint64_t done_ = 0;
+    bool running_ = false;
+};
 
 } // namespace mdist
