@@ -3,6 +3,7 @@
 
 #include "util/sanitized.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -34,6 +35,39 @@ void run_steps(const Kernel &kernel, const Span &span) {
     if (span.elements == 0) return;
     if (MDIST_SANITIZED) announce(kernel, span);
     kernel.run(span);
+}
+
+/// The kernel that makes the partial of a node that it fits.
+const Kernel &kernel_of(const KernelSet &set, Node node) {
+    return node.first == nullptr ? set.partial : set.merge;
+}
+
+bool fits_kernel(Node node) {
+    return node.count <= kFanIn && node.as_replicas();
+}
+
+/// The values of leaves: a stretch of each, which fits a block unless a kernel fits the node.
+struct Values {
+    const void *const *sources;
+    std::size_t offset;
+    std::size_t elements;
+};
+
+/// The address of a node's partial: a leaf's own memory if that is one, or `out` after computing it there.
+const void *block_value(const KernelSet &set, Node node, const Values &from, void *out) {
+    if (node.count == 1 && node.first != nullptr) return static_cast<const char *>(from.sources[0]) + from.offset;
+    if (fits_kernel(node)) {
+        run(kernel_of(set, node),
+            {from.sources, node.count, from.offset, &out, 0, 1, from.elements, Scale::kNone, 0, 0});
+        return out;
+    }
+    const std::size_t split = node.lower();
+    Block sibling;
+    const void *const halves[] = {block_value(set, node.part(0, split), from, out),
+                                  block_value(set, node.part(split, node.count),
+                                              {from.sources + split, from.offset, from.elements}, sibling.bytes)};
+    run(set.merge, {halves, 2, 0, &out, 0, 1, from.elements, Scale::kNone, 0, 0});
+    return out;
 }
 
 } // namespace
@@ -82,18 +116,32 @@ void run(const Kernel &kernel, const Span &whole) {
     }
 }
 
-void block_partial(const KernelSet &set, const void *const *sources, std::size_t offset, std::size_t count,
-                   std::size_t elements, void *out) {
-    if (count <= kFanIn) {
-        run(set.partial, {sources, count, offset, &out, 0, 1, elements, Scale::kNone, 0, 0});
-        return;
+void write_partial(const KernelSet &set, Node node, const void *const *values, void *partial, std::size_t elements) {
+    const Kernel &kernel = kernel_of(set, node);
+    const std::size_t block = fits_kernel(node) ? elements : kBlockBytes / kernel.destination_size;
+    for (std::size_t at = 0; at < elements; at += block)
+        block_value(set, node, {values, at * kernel.source_size, std::min(block, elements - at)},
+                    static_cast<char *>(partial) + at * kernel.destination_size);
+}
+
+void combine_blocks(const KernelSet &set, Node root, const Span &whole) {
+    const std::size_t split = root.lower();
+    const std::size_t block = kBlockBytes / set.finish.source_size;
+    Block lower;
+    Block upper;
+    for (std::size_t at = 0; at < whole.elements; at += block) {
+        Span span = whole;
+        span.elements = std::min(block, whole.elements - at);
+        const std::size_t offset = at * kernel_of(set, root).source_size;
+        const void *const halves[] = {
+            block_value(set, root.part(0, split), {whole.sources, offset, span.elements}, lower.bytes),
+            block_value(set, root.part(split, root.count), {whole.sources + split, offset, span.elements},
+                        upper.bytes)};
+        span.sources = halves;
+        span.source_count = 2;
+        span.destination_offset = at * set.finish.destination_size;
+        run(set.finish, span);
     }
-    const std::size_t left = std::bit_floor(count - 1);
-    Block sibling;
-    block_partial(set, sources, offset, left, elements, out);
-    block_partial(set, sources + left, offset, count - left, elements, sibling.bytes);
-    const void *const partials[] = {out, sibling.bytes};
-    run(set.merge, {partials, 2, 0, &out, 0, 1, elements, Scale::kNone, 0, 0});
 }
 
 } // namespace mdist::reduce

@@ -4,6 +4,7 @@
 
 #include "reduce/kernels.h"
 #include "reduce/operation.h"
+#include "reduce/subtree.h"
 
 #include <cstddef>
 
@@ -23,8 +24,11 @@ Span span_of(const Operation &operation, const void *const *sources, std::size_t
              void *const *destinations, std::size_t destination_count, std::size_t elements);
 /// Runs the kernel on any number of elements. Elements that do not fill a step go through padded copies.
 void run(const Kernel &kernel, const Span &whole);
-/// Writes the partial of `count` values to `out`. `elements` must fit a block.
-void block_partial(const KernelSet &set, const void *const *sources, std::size_t offset, std::size_t count,
-                   std::size_t elements, void *out);
+
+/// Writes the partial of a node, from the leaves' values.
+void write_partial(const KernelSet &set, Node node, const void *const *values, void *partial, std::size_t elements);
+/// Writes the result of a whole tree that is no leaf, block by block: its two halves, and then their sum. Reads all
+/// sources of a block before it writes a destination, which may be one of them.
+void combine_blocks(const KernelSet &set, Node root, const Span &whole);
 
 } // namespace mdist::reduce

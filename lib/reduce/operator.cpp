@@ -5,7 +5,6 @@
 #include "util/round_up.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace mdist::reduce {
@@ -18,12 +17,7 @@ constexpr std::size_t kBlockBytes = 4096;
 
 /// Where the tree over leaves lo to hi - 1 splits.
 std::size_t split_of(Leaves leaves, std::size_t lo, std::size_t hi) {
-    if (leaves == nullptr) return lo + std::bit_floor(hi - lo - 1);
-    const uint32_t begin = leaves[lo].begin;
-    const uint32_t middle = begin + std::bit_floor(leaves[hi - 1].end - begin - 1);
-    std::size_t split = lo + 1;
-    while (leaves[split].begin != middle) ++split;
-    return split;
+    return lo + Node{leaves, hi}.part(lo, hi).lower();
 }
 
 /// The number of blocks that evaluate() needs below and including a node.

@@ -27,9 +27,6 @@ struct Operator : std::enable_shared_from_this<Operator> {
     uint64_t hash = 0; // of text
 };
 
-/// The subtrees that sources are partials of. nullptr stands for single replicas, from 0 on.
-using Leaves = const Subtree *;
-
 /// Evaluates the tree over sources[0..count) for `elements` elements, and writes the result to each destination. A
 /// destination may be one of the sources, but must not overlap one partly.
 void reduce_by(const Operator &op, Leaves leaves, const void *const *sources, std::size_t count,

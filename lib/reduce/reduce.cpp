@@ -7,33 +7,8 @@
 #include "util/dtype.h"
 #include "util/sanitized.h"
 
-#include <algorithm>
-#include <bit>
-
 namespace mdist::reduce {
 namespace {
-
-/// Reduces more sources than a kernel takes, block by block: the two halves of the tree, and then their sum. Reads all
-/// sources before it writes a destination, which may be one of them.
-void reduce_many(const KernelSet &set, const Span &whole) {
-    const std::size_t left = std::bit_floor(whole.source_count - 1);
-    const std::size_t block = kBlockBytes / set.merge.source_size;
-    Block lower;
-    Block upper;
-    const void *const partials[] = {lower.bytes, upper.bytes};
-    for (std::size_t at = 0; at < whole.elements; at += block) {
-        const std::size_t elements = std::min(block, whole.elements - at);
-        const std::size_t offset = at * set.finish.destination_size;
-        block_partial(set, whole.sources, offset, left, elements, lower.bytes);
-        block_partial(set, whole.sources + left, offset, whole.source_count - left, elements, upper.bytes);
-        Span span = whole;
-        span.sources = partials;
-        span.source_count = 2;
-        span.destination_offset = offset;
-        span.elements = elements;
-        run(set.finish, span);
-    }
-}
 
 void reduce_kernels(const KernelTable &table, const Operation &operation, const Span &span) {
     if (span.elements == 0 || span.destination_count == 0) return;
@@ -41,7 +16,7 @@ void reduce_kernels(const KernelTable &table, const Operation &operation, const 
     if (span.source_count <= kFanIn) {
         run(set.reduce, span);
     } else {
-        reduce_many(set, span);
+        combine_blocks(set, {nullptr, span.source_count}, span);
     }
 }
 
