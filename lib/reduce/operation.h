@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reduction computes, and with which variant of the kernels. Plain types only: the kernels include this header
-// too (kernels.h).
+// What a reduction computes, and with which variant of the kernels. Plain types and declarations only: the kernels
+// include this header too (kernels.h).
 #pragma once
 
 #include <stdint.h>
@@ -25,5 +25,7 @@ struct Operation {
 
 /// Variants of the kernels, each faster than the one before. All give the same bits.
 enum class InstructionSet : int32_t { kBaseline, kAvx2, kAvx512 };
+/// The best one that is available (variants.h).
+InstructionSet best_instruction_set() noexcept;
 
 } // namespace mdist::reduce

@@ -16,8 +16,7 @@ namespace mdist::reduce {
 namespace {
 
 const KernelSet &best_kernels(const Operation &operation) {
-    static const KernelTable &table = table_of(best_instruction_set());
-    return kernels_of(table, operation);
+    return kernels_of(table_of(best_instruction_set()), operation);
 }
 
 } // namespace

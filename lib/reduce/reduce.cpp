@@ -20,40 +20,22 @@ void reduce_kernels(const KernelTable &table, const Operation &operation, const 
     }
 }
 
-InstructionSet best() noexcept {
-    static const InstructionSet set = best_instruction_set();
-    return set;
-}
-
 } // namespace
 
 void reduce(const Operation &operation, const void *const *sources, std::size_t source_count, void *const *destinations,
-            std::size_t destination_count, std::size_t elements) {
+            std::size_t destination_count, std::size_t elements, InstructionSet set) {
     if (operation.by != nullptr)
         return reduce_by(*operation.by, nullptr, sources, source_count, destinations, destination_count, elements);
-    reduce_with(best(), operation, sources, source_count, destinations, destination_count, elements);
-}
-
-void reduce_with(InstructionSet set, const Operation &operation, const void *const *sources, std::size_t source_count,
-                 void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept {
     reduce_kernels(table_of(set), operation,
                    span_of(operation, sources, source_count, destinations, destination_count, elements));
 }
 
-double sum_of_squares(int32_t dtype, const void *data, std::size_t elements) noexcept {
-    return sum_of_squares_with(best(), dtype, data, elements);
-}
-
-double sum_of_squares_with(InstructionSet set, int32_t dtype, const void *data, std::size_t elements) noexcept {
+double sum_of_squares(int32_t dtype, const void *data, std::size_t elements, InstructionSet set) noexcept {
     announce_read(data, elements * dtype_size(dtype));
     return table_of(set).squares[dtype](data, elements);
 }
 
-void scale(int32_t dtype, void *data, double factor, std::size_t elements) noexcept {
-    scale_with(best(), dtype, data, factor, elements);
-}
-
-void scale_with(InstructionSet set, int32_t dtype, void *data, double factor, std::size_t elements) noexcept {
+void scale(int32_t dtype, void *data, double factor, std::size_t elements, InstructionSet set) noexcept {
     const Operation sum = {dtype, Op::kSum, 1};
     const void *source = data;
     Span span = span_of(sum, &source, 1, &data, 1, elements);

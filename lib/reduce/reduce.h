@@ -16,22 +16,20 @@
 
 namespace mdist::reduce {
 
+// The last argument of each function is the variant of the kernels, which must be available.
+
 /// Reduces sources[0..source_count), at least one, and writes the result to each destination. There may be no
 /// destination. Addresses need no alignment. A destination may be one of the sources, but must not overlap one partly.
 /// Throws only if the operation has an operator, what operator.h says.
 void reduce(const Operation &operation, const void *const *sources, std::size_t source_count, void *const *destinations,
-            std::size_t destination_count, std::size_t elements);
+            std::size_t destination_count, std::size_t elements, InstructionSet set = best_instruction_set());
 
 /// Sums the squares of floating-point elements, in double, in an order that depends only on their number. NaN or
 /// infinite if one of them is.
-double sum_of_squares(int32_t dtype, const void *data, std::size_t elements) noexcept;
+double sum_of_squares(int32_t dtype, const void *data, std::size_t elements,
+                      InstructionSet set = best_instruction_set()) noexcept;
 /// Multiplies floating-point elements by `factor`, 16-bit ones in float32, with one rounding each.
-void scale(int32_t dtype, void *data, double factor, std::size_t elements) noexcept;
-
-/// reduce() with the given variant, which must be available (variants.h).
-void reduce_with(InstructionSet set, const Operation &operation, const void *const *sources, std::size_t source_count,
-                 void *const *destinations, std::size_t destination_count, std::size_t elements) noexcept;
-double sum_of_squares_with(InstructionSet set, int32_t dtype, const void *data, std::size_t elements) noexcept;
-void scale_with(InstructionSet set, int32_t dtype, void *data, double factor, std::size_t elements) noexcept;
+void scale(int32_t dtype, void *data, double factor, std::size_t elements,
+           InstructionSet set = best_instruction_set()) noexcept;
 
 } // namespace mdist::reduce

@@ -38,9 +38,10 @@ bool available(InstructionSet set) noexcept {
 }
 
 InstructionSet best_instruction_set() noexcept {
-    if (available(InstructionSet::kAvx512)) return InstructionSet::kAvx512;
-    if (available(InstructionSet::kAvx2)) return InstructionSet::kAvx2;
-    return InstructionSet::kBaseline;
+    static const InstructionSet best = available(InstructionSet::kAvx512) ? InstructionSet::kAvx512
+                                       : available(InstructionSet::kAvx2) ? InstructionSet::kAvx2
+                                                                          : InstructionSet::kBaseline;
+    return best;
 }
 
 const KernelTable &table_of(InstructionSet set) noexcept {

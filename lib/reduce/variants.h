@@ -9,8 +9,6 @@ namespace mdist::reduce {
 
 /// Whether this build has the variant and this processor can run it. Always true for the baseline.
 bool available(InstructionSet set) noexcept;
-/// The variant that reduce() uses.
-InstructionSet best_instruction_set() noexcept;
 /// The kernels of a variant; the baseline's if this build does not have that variant.
 const KernelTable &table_of(InstructionSet set) noexcept;
 

@@ -53,7 +53,7 @@ void squares_have_the_same_bits_in_every_variant(void **) {
                 assert_true(same(reduce::sum_of_squares(dtype, elements.data(), length), wanted));
                 for (const InstructionSet set : kSets)
                     if (reduce::available(set))
-                        assert_true(same(reduce::sum_of_squares_with(set, dtype, elements.data(), length), wanted));
+                        assert_true(same(reduce::sum_of_squares(dtype, elements.data(), length, set), wanted));
             }
         }
     }
@@ -104,7 +104,7 @@ void scaling_has_the_same_bits_in_every_variant(void **) {
                 assert_true(best.bytes == wanted.bytes);
                 for (std::size_t set = 0; set < 3; ++set) {
                     if (!reduce::available(kSets[set])) continue;
-                    reduce::scale_with(kSets[set], dtype, given[set].data(), factor, length);
+                    reduce::scale(dtype, given[set].data(), factor, length, kSets[set]);
                     assert_true(given[set].bytes == wanted.bytes);
                 }
             }

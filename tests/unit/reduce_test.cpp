@@ -105,7 +105,7 @@ void check(const Case &c, Random &random) {
     for (InstructionSet set : kSets) {
         if (!mdist::reduce::available(set)) continue;
         const auto found = outcome(c, sources, destinations, targets, [set](const auto &operation, auto... rest) {
-            mdist::reduce::reduce_with(set, operation, rest...);
+            mdist::reduce::reduce(operation, rest..., set);
         });
         if (found == expected) continue;
         fail_msg(
