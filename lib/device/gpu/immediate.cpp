@@ -22,6 +22,17 @@ bool await_copy(GpuCard &card, const void *to, const void *from, mdist_gpu_strea
     return (!is_pageable(card.api(), to) && !is_pageable(card.api(), from)) || Event(card, stream).wait(timeout_ns);
 }
 
+void finish_on(GpuCard &card, mdist_gpu_stream *stream, uint64_t timeout_ns, const char *what) {
+    Event mark;
+    try {
+        mark = Event(card, stream);
+    } catch (const Failure &) {
+        card.wait_for_stream(stream, timeout_ns, what);
+        throw;
+    }
+    if (!mark.wait(timeout_ns)) throw not_done(card, stream, text("gpu:", card.index(), ": ", what), timeout_ns);
+}
+
 uint64_t ImmediateWork::patience() const {
     const uint64_t said = patience_ns_;
     return said != 0 ? said : kFirstPatienceNs;
@@ -39,19 +50,6 @@ mdist_gpu_stream *ImmediateWork::stream() {
     return stream_;
 }
 
-/// Waits for the work, even if it cannot be marked: its memory's owner may free the memory afterwards.
-void ImmediateWork::wait(const char *what) {
-    const uint64_t limit = patience();
-    Event mark;
-    try {
-        mark = Event(card_, stream());
-    } catch (const Failure &) {
-        card_.wait_for_stream(stream(), limit, what);
-        throw;
-    }
-    if (!mark.wait(limit)) throw not_done(card_, stream(), text("gpu:", card_.index(), ": ", what), limit);
-}
-
 void ImmediateWork::copy(void *to, const void *from, std::size_t bytes) {
     if (bytes == 0) return;
     mdist_gpu_stream *const on = stream();
@@ -59,13 +57,14 @@ void ImmediateWork::copy(void *to, const void *from, std::size_t bytes) {
     if (!await_copy(card_, to, from, on, limit))
         throw not_done(card_, on, text("gpu:", card_.index(), ": copying"), limit);
     card_.check(card_.api().copy(card_.index(), to, from, bytes, on), "copying");
-    wait("copying");
+    finish_on(card_, on, limit, "copying");
 }
 
 void ImmediateWork::zero(void *data, std::size_t bytes) {
     if (bytes == 0) return;
-    card_.check(card_.api().fill(card_.index(), data, 0, bytes, stream()), "filling memory with zeros");
-    wait("filling memory with zeros");
+    mdist_gpu_stream *const on = stream();
+    card_.check(card_.api().fill(card_.index(), data, 0, bytes, on), "filling memory with zeros");
+    finish_on(card_, on, patience(), "filling memory with zeros");
 }
 
 } // namespace mdist

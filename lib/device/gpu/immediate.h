@@ -16,6 +16,10 @@ namespace mdist {
 /// the stream reaches the copy; so this waits first, with a deadline. Returns false if that takes longer.
 bool await_copy(GpuCard &card, const void *to, const void *from, mdist_gpu_stream *stream, uint64_t timeout_ns);
 
+/// Waits for the stream's work so far, even if it cannot be marked: its memory's owner may free the memory afterwards.
+/// Throws DEVICE, or TIMEOUT if it takes longer.
+void finish_on(GpuCard &card, mdist_gpu_stream *stream, uint64_t timeout_ns, const char *what);
+
 class ImmediateWork {
   public:
     explicit ImmediateWork(GpuCard &card) : card_(card) {}
@@ -31,7 +35,6 @@ class ImmediateWork {
 
   private:
     mdist_gpu_stream *stream();
-    void wait(const char *what);
 
     GpuCard &card_;
     std::atomic<uint64_t> patience_ns_{0}; // 0: not set

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/gpu/upload.h"
 
-#include "device/gpu/event.h"
-#include "device/gpu/overdue.h"
+#include "device/gpu/immediate.h"
 #include "util/round_up.h"
-#include "util/text.h"
 
 #include <cstring>
 
@@ -34,20 +32,17 @@ std::vector<Tensor> Upload::copies_of(const std::vector<Tensor> &tensors) {
             std::memcpy(static_cast<char *>(staging_.get()) + offsets[i], tensors[i].data(), tensors[i].bytes());
     if (!stream_) stream_ = std::make_shared<ReplicaStream>(physical_);
     const Memory memory = physical_.allocate(bytes, stream_); // the stream: a copy that fails may still be under way
-    if (bytes != 0) copy(memory.get(), bytes);
+    if (bytes != 0) {
+        mdist_gpu_stream *const on = stream_->get();
+        physical_.check(physical_.api().copy(physical_.index(), memory.get(), staging_.get(), bytes, on),
+                        "copying an element");
+        finish_on(physical_, on, physical_.patience(), "copying an element");
+    }
     std::vector<Tensor> copies;
     for (std::size_t i = 0; i < tensors.size(); ++i)
         copies.push_back(Tensor::view(static_cast<char *>(memory.get()) + offsets[i], tensors[i].dtype(),
                                       tensors[i].shape(), memory, {MDIST_DEVICE_GPU, physical_.index()}));
     return copies;
-}
-
-void Upload::copy(void *to, std::size_t bytes) {
-    mdist_gpu_stream *const stream = stream_->get();
-    physical_.check(physical_.api().copy(physical_.index(), to, staging_.get(), bytes, stream), "copying an element");
-    const uint64_t patience = physical_.patience();
-    if (!Event(physical_, stream).wait(patience))
-        throw not_done(physical_, stream, text("gpu:", physical_.index(), ": copying an element"), patience);
 }
 
 } // namespace mdist

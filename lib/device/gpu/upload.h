@@ -24,8 +24,6 @@ class Upload {
     std::vector<Tensor> copies_of(const std::vector<Tensor> &tensors);
 
   private:
-    void copy(void *to, std::size_t bytes);
-
     PhysicalGpu &physical_;
     std::shared_ptr<ReplicaStream> stream_; // made when first needed
     Memory staging_;
