@@ -56,19 +56,14 @@ ConnectionId Connections::add(Descriptor fresh, bool connecting) {
     set_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, 10);
     set_option(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, 5);
     set_option(descriptor, IPPROTO_TCP, TCP_KEEPCNT, 4);
-    epoll_event event = {};
-    event.events = connecting ? EPOLLOUT : EPOLLIN;
-    event.data.u64 = id;
-    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) != 0) fail(id, errno);
+    if (watch_events(epoll_, EPOLL_CTL_ADD, descriptor, connecting ? EPOLLOUT : EPOLLIN, id) != 0) fail(id, errno);
     return id;
 }
 
 void Connections::set_events(ConnectionId id, const Socket &socket) {
-    epoll_event event = {};
     const bool reads = !socket.connecting && (!socket.closing || (socket.parting && socket.queued.empty()));
-    event.events = (reads ? EPOLLIN : 0u) | (socket.connecting || !socket.queued.empty() ? EPOLLOUT : 0u);
-    event.data.u64 = id;
-    epoll_ctl(epoll_, EPOLL_CTL_MOD, socket.descriptor, &event);
+    const bool writes = socket.connecting || !socket.queued.empty();
+    watch_events(epoll_, EPOLL_CTL_MOD, socket.descriptor, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u), id);
 }
 
 void Connections::forget(ConnectionId id, bool close_it) {

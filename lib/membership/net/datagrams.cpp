@@ -21,11 +21,8 @@ bool Datagrams::open_at(const Endpoint &at) {
     Descriptor fresh(list_descriptor(opened));
     const int on = 1;
     if (address.family() == AF_INET6) setsockopt(fresh.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    epoll_event event = {};
-    event.events = EPOLLIN;
-    event.data.u64 = id_;
     if (bind(fresh.get(), address.get(), address.length) != 0 ||
-        epoll_ctl(epoll_, EPOLL_CTL_ADD, fresh.get(), &event) != 0)
+        watch_events(epoll_, EPOLL_CTL_ADD, fresh.get(), EPOLLIN, id_) != 0)
         return false;
     descriptor_ = std::move(fresh);
     return true;

@@ -8,6 +8,7 @@
 #include <new>
 
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +82,13 @@ void close_descriptor(int descriptor) noexcept {
         registry().files.erase(descriptor);
     }
     close(descriptor);
+}
+
+int watch_events(int epoll, int operation, int descriptor, uint32_t events, uint64_t id) noexcept {
+    epoll_event event = {};
+    event.events = events;
+    event.data.u64 = id;
+    return epoll_ctl(epoll, operation, descriptor, &event);
 }
 
 int checked(int result, const char *what) {

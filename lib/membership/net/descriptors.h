@@ -6,6 +6,7 @@
 // skips a number whose file has changed, since the program closed that descriptor itself. Any thread.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 namespace mdist {
@@ -32,6 +33,10 @@ class Descriptor {
   private:
     int number_ = -1;
 };
+
+/// Has epoll report these events of a descriptor under `id`. `operation`: EPOLL_CTL_ADD or EPOLL_CTL_MOD. Returns -1,
+/// with errno, if the kernel has no room for that.
+int watch_events(int epoll, int operation, int descriptor, uint32_t events, uint64_t id) noexcept;
 
 /// Returns the result of a system call. Throws RESOURCE, "cannot <what>: ...", if it is negative.
 int checked(int result, const char *what);

@@ -66,10 +66,7 @@ void Listener::close() noexcept {
 
 /// Returns false, with errno, if the kernel has no room to watch it.
 bool Listener::watch() noexcept {
-    epoll_event event = {};
-    event.events = EPOLLIN;
-    event.data.u64 = id_;
-    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor_.get(), &event) != 0) return false;
+    if (watch_events(epoll_, EPOLL_CTL_ADD, descriptor_.get(), EPOLLIN, id_) != 0) return false;
     resumes_at_ns_ = UINT64_MAX;
     return true;
 }

@@ -11,10 +11,7 @@ namespace mdist {
 
 Wakener::Wakener(int epoll, uint64_t id)
     : descriptor_(list_descriptor(checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "make an event descriptor"))) {
-    epoll_event event = {};
-    event.events = EPOLLIN;
-    event.data.u64 = id;
-    checked(epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor_.get(), &event), "watch a descriptor");
+    checked(watch_events(epoll, EPOLL_CTL_ADD, descriptor_.get(), EPOLLIN, id), "watch a descriptor");
 }
 
 void Wakener::wake() const noexcept {
