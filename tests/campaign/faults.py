@@ -17,10 +17,9 @@ FAULTS = [
           "The rest of a write that does only a part is forgotten.",
           "        bytes -= static_cast<std::size_t>(written);\n", "        bytes = 0;\n"),
     # ---- reduce
-    Fault("uneven-tree", "lib/reduce/partials.cpp", "reduce_partials",
+    Fault("uneven-tree", "lib/reduce/subtree.h", "reduce_partials",
           "Workers' partial sums are added along an even tree where the true one is uneven.",
-          "return split == std::bit_floor(count - 1) && Node{first, split}.as_leaves() &&\n"
-          "               Node{first + split, count - split}.as_leaves();",
+          "return split == std::bit_floor(count - 1) && part(0, split).as_replicas() && part(split, count).as_replicas();",
           "return split == std::bit_floor(count - 1);"),
     Fault("swapped-operands", "lib/reduce/operator.cpp", "operator",
           "An operator gets its right operand on the left.",
