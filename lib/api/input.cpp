@@ -119,6 +119,12 @@ NoteIterator noted_by(const Strategy &strategy) {
     return [part](const std::shared_ptr<Iterator> &iterator) { part->add(iterator); };
 }
 
+/// Returns the choices. If they ask for threads, later forks become detectable.
+InputChoices watched(InputChoices choices) {
+    if (choices.ahead != 0) watch_forks();
+    return choices;
+}
+
 /// Distributes what `bring` makes for this worker, or in an elastic job, what `prepare` makes for each layout to come.
 std::shared_ptr<Dataset> distributed(const std::shared_ptr<Strategy> &strategy, CallKind kind,
                                      FunctionRef<Contribution(const InputLayout &)> bring,
@@ -136,9 +142,7 @@ mdist_status_t mdist_distribute_dataset(mdist_strategy_t *strategy, const mdist_
         const auto self = pin(strategy);
         const auto chosen = [&](const InputLayout &layout) {
             need(out, "out");
-            const InputChoices choices = choices_for_dataset(options, self->inputs(), layout);
-            if (choices.ahead != 0) watch_forks();
-            return choices;
+            return watched(choices_for_dataset(options, self->inputs(), layout));
         };
         const auto bring = [&](const InputLayout &layout) {
             const auto from = pin(source);
@@ -160,9 +164,7 @@ mdist_status_t mdist_distribute_from_function(mdist_strategy_t *strategy, mdist_
         const auto self = pin(strategy);
         const auto chosen = [&](const InputLayout &layout) {
             need(out, "out");
-            const InputChoices choices = choices_for_function(options, self->inputs(), layout);
-            if (choices.ahead != 0) watch_forks();
-            return choices;
+            return watched(choices_for_function(options, self->inputs(), layout));
         };
         const auto bring = [&](const InputLayout &layout) {
             return made_by_function(function, user_data, chosen(layout), layout);
