@@ -159,7 +159,16 @@ auto with_format(int32_t dtype, Use use) {
 }
 
 /// How two elements are combined. All but the difference have the numbers of mdist_reduce_op_t.
-enum class Combine : int { kSum = 1, kMin = 3, kMax = 4, kProd = 5, kAnd = 6, kOr = 7, kXor = 8, kDifference = 100 };
+enum class Combine : int32_t {
+    kSum = 1,
+    kMin = 3,
+    kMax = 4,
+    kProd = 5,
+    kAnd = 6,
+    kOr = 7,
+    kXor = 8,
+    kDifference = 100 // MDIST_GPU_DIFFERENCE
+};
 
 /// The smaller or the larger value. NaN if one is NaN; -0 is less than +0.
 template <bool less, typename Value>

@@ -297,7 +297,9 @@ class Combination : public Dataset {
     Sources sources_;
 };
 
-/// A dataset of class `Self` that is copied to be put over other sources. `Base` is a Transform or Combination.
+/// A dataset of class `Self` that is copied to be put over other sources. `Base` is a Transform or Combination. The
+/// copy keeps its spec and is not checked again, so the elements of the other sources must look like those of the old
+/// ones. A class whose members depend on its sources has a with_sources() of its own.
 template <class Self, class Base = Transform>
 class Rewritable : public Base {
   public:

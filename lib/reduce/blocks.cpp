@@ -4,7 +4,6 @@
 #include "util/sanitized.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace mdist::reduce {

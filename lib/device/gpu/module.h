@@ -57,13 +57,14 @@ typedef struct mdist_gpu_info {
     int32_t driver_version, runtime_version; /* CUDA's numbering: 13000 */
 } mdist_gpu_info;
 
+/* An op besides the public ones: the first of two sources minus the second. */
+#define MDIST_GPU_DIFFERENCE 100
+
 /*
  * One reduction, element by element along the library's canonical tree. See lib/reduce/reduce.h, also for the dtypes
  * and ops, which are numbers of the public enums. The bits are the same as on the CPU for every dtype and op. A
  * destination may be one of the sources.
  */
-#define MDIST_GPU_DIFFERENCE 100 /* an op besides the public ones: the first of two sources minus the second */
-
 typedef struct mdist_gpu_reduction {
     int32_t dtype;
     int32_t op;

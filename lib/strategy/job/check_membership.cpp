@@ -8,7 +8,7 @@
 #include <mdist/membership.h>
 
 #include <algorithm>
-#include <vector>
+#include <string>
 
 namespace mdist {
 namespace {
